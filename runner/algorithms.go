@@ -21,10 +21,9 @@ type Algorithms struct {
 	LeastRSA                    int      // bits of an RSA key, of both
 }
 
-// algorithms reads them from a configuration. ssh -G tells whole lists; a configuration that
-// the library reads may add to the defaults or take from them, which are railbench's own then.
-// Nothing with SHA-1 is among the defaults: group14-sha1 and ssh-rsa are there for whoever
-// asks for them.
+// algorithms reads them from a configuration. ssh -G prints whole lists. A configuration that the library
+// reads may add to the defaults or remove from them; those are railbench's own. No default uses SHA-1:
+// group14-sha1 and ssh-rsa are available to users who ask for them.
 func algorithms(get configured, host string) (Algorithms, error) {
 	secure, insecure := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
 	var a Algorithms
@@ -64,7 +63,7 @@ func algorithms(get configured, host string) (Algorithms, error) {
 // leastRSA is OpenSSH's own limit, in bits.
 const leastRSA = 1024
 
-// weak says why a host's key is none to be trusted, whoever vouches for it; nil where nothing is wrong.
+// weak says why a host's key must not be trusted, even if it is signed or known; nil if nothing is wrong.
 func (a Algorithms) weak(key ssh.PublicKey) error {
 	if cert, ok := key.(*ssh.Certificate); ok {
 		if !slices.Contains(a.Authorities, cert.Signature.Format) {

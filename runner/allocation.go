@@ -65,8 +65,8 @@ func (a Allocation) Release() error {
 	return a.release()
 }
 
-// The keeper runs in salloc's place of a shell. It tells which job it is in and holds it until the
-// end of its stdin, which is this process's end, too, however that comes.
+// The keeper runs where salloc would run a shell. It prints the id of its job and holds the job until the end
+// of its stdin, which is also the end of this process, however it comes.
 const keeper = `echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null`
 
 // How long Slurm may take for an answer to squeue and scancel, and salloc to give back.
@@ -75,8 +75,8 @@ const (
 	slurmRelease = 20 * time.Second
 )
 
-// Allocate asks Slurm for nodes of a partition and waits for them until ctx ends. What was given in
-// the moment in which nobody wanted it any more is given back before it returns.
+// Allocate asks Slurm for nodes of a partition and waits for them until ctx ends. Nodes that were granted
+// after that are given back before it returns.
 func Allocate(ctx context.Context, partition string, nodes int) (Allocation, error) {
 	if err := nodeset.Check("partition", partition); err != nil {
 		return Allocation{}, err
@@ -87,7 +87,7 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 	if err := slurmConfigured(); err != nil {
 		return Allocation{}, fmt.Errorf("%w: %s", err, confHint)
 	}
-	// By this name the job is found where salloc did not live to tell its number.
+	// The job is found by this name if salloc ended before it printed the number.
 	p := &pending{name: "railbench-" + rand.Text()}
 	cmd := exec.Command("salloc", "--partition="+partition, "--nodes="+strconv.Itoa(nodes), "--exclusive", "--job-name="+
 		p.name,

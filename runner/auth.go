@@ -19,8 +19,8 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 )
 
-// Unlocked are the keys whose passphrases somebody has typed, by their files. All nodes of a
-// rig share it: a passphrase is asked for once.
+// Unlocked are the keys whose passphrases were typed, by their files. All nodes of a rig share it: a
+// passphrase is asked for once.
 type Unlocked struct {
 	mu   sync.Mutex
 	keys map[string]ssh.Signer
@@ -35,7 +35,7 @@ type keyring struct {
 	unlocked *Unlocked
 
 	mu sync.Mutex
-	// Kept for the next connection: it comes back by itself, and nobody sits there.
+	// It is kept for the next connection: that is made automatically, without a user at the keyboard.
 	password string
 }
 
@@ -124,8 +124,7 @@ func (k *keyring) methods(ctx context.Context, p *loginTimer) (methods []ssh.Aut
 	return methods, done
 }
 
-// An agent says at once which keys it has; before it signs with one it may ask somebody, who has
-// to type or to touch something.
+// An agent lists its keys at once. Before it signs with one, the user may have to type or touch something.
 const (
 	agentLists = 5 * time.Second
 	agentSigns = time.Minute
@@ -197,7 +196,7 @@ func (k *keyring) signers(ctx context.Context, p *loginTimer, fromAgent agent.Ex
 		if s = algorithms.signs(s); s == nil {
 			continue
 		}
-		// ssh looks for this name beside each key by itself.
+		// ssh looks for this name next to each key.
 		for _, c := range append([]string{file + "-cert.pub"}, k.target.Certificates...) {
 			if cert := certificate(c, s); cert != nil {
 				all = append(all, cert)
@@ -280,7 +279,7 @@ func (k *keyring) identity(ctx context.Context, p *loginTimer, file string) ssh.
 
 // decrypt asks for a passphrase, once for every host that the key is offered to.
 func (k *keyring) decrypt(ctx context.Context, p *loginTimer, file string, b []byte) (ssh.Signer, error) {
-	defer p.hold()() // whoever waits for another's question waits for a person, too
+	defer p.hold()() // a wait for another node's question is a wait for a person, too
 	u := k.unlocked
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -38,7 +38,7 @@ type channels struct {
 	ready  []*waiting
 	coming int // spares that are being started
 	hoping int // runs that wait for one of them
-	// Closed, and made anew, when one that was coming is there or can't be started.
+	// Closed and replaced when a channel that was being opened is there or can't be opened.
 	came   chan struct{}
 	closed bool
 }
@@ -46,7 +46,7 @@ type channels struct {
 // waiting is a spare leash and the goroutine that keeps it waiting.
 type waiting struct {
 	*process
-	// It has room for the one answer: nobody has to take it.
+	// It has room for the one answer, which may stay unread.
 	exited <-chan error
 	// Closed by take's caller or by close, whichever has it off the list.
 	stop chan struct{}
@@ -168,8 +168,8 @@ func (c *channels) spare(ctx context.Context) *process {
 	}
 }
 
-// take takes a spare off the list, the one that waited last. Where none is ready and one comes that nobody waits for
-// it gives what tells of that; who asked counts as hoping for it.
+// take removes the spare that waited longest from the list. If none is ready but one is being opened for no
+// other caller, it gives the channel that reports it, and the caller counts as waiting for it.
 func (c *channels) take() (w *waiting, came <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// A Clock is the time of a rig's nodes. On real nodes it is the wall clock. A
-// simulated rig has a time of its own, which goes on only while everybody who has
-// joined it waits: so how long something takes there, and what comes first, does
-// not depend on how busy this machine is.
+// A Clock is the time of a rig's nodes. On real nodes it is the wall clock. A simulated rig has its own time,
+// which advances only while everything that has joined it waits. So the durations and the order of events
+// there do not depend on how busy this machine is.
 //
-// For that it has to know who works and who waits. Whoever has joined it hands the
-// context that it got on to what it calls, waits by Await, runs scripts, or says by
-// Apart that it is busy with something else; and starts others by Go. Of those who
-// have joined one works at a time, in the same order each time.
+// For that it has to know which goroutines work and which wait. A goroutine that has joined passes on the
+// context that it got, waits with Await, runs scripts, or marks other work with Apart; it starts others with
+// Go. Of those that have joined one works at a time, in the same order each time.
 type Clock interface {
 	// Now is the rig's time.
 	// It is safe everywhere, also for who has not joined.
@@ -23,11 +21,10 @@ type Clock interface {
 	// Join runs f as part of what happens on the rig's time, and returns when it has.
 	// f gets a context that stands for who it is; what it hands that to waits on its behalf.
 	Join(ctx context.Context, f func(context.Context))
-	// Go starts f beside the caller, as part of what happens on the rig's time.
+	// Go starts f in parallel, as part of what happens on the rig's time.
 	Go(ctx context.Context, f func(context.Context))
-	// Await waits until one of the channels is closed and says which, the first of
-	// them where there are several; or Late once limit is over, or Interrupted by the end of ctx.
-	// Nobody sends on the channels.
+	// Await waits until one of the channels is closed and gives its index, the lowest if several are; or Late
+	// when limit is over, or Interrupted when ctx ends. Nothing is sent on the channels.
 	Await(ctx context.Context, limit time.Duration, closed ...<-chan struct{}) int
 	// WithTimeout is context.WithTimeoutCause on the rig's time; where cause is nil it
 	// is context.DeadlineExceeded.
@@ -39,7 +36,7 @@ type Clock interface {
 	Apart(ctx context.Context, still bool, f func())
 }
 
-// What Await answers beside the index of a channel.
+// What Await gives instead of the index of a channel.
 const (
 	Late        = -1
 	Interrupted = -2

@@ -33,14 +33,13 @@ type launcher interface {
 	spare(ctx context.Context) *process
 }
 
-// endWait is how long the end of a script may take once its leash was told to
-// end it: the grace period, the kill, and a slow node.
-// The leash takes up to 6 s itself: 60 looks, 0.1 s apart.
+// endWait is how long the end of a script may take after its leash was asked to end it: the grace period, the
+// kill, and a slow node. The leash takes up to 6 s itself: 60 looks, 0.1 s apart.
 const endWait = 15 * time.Second
 
-// startWait is how long a login, or Slurm, may take to start a leash: a shell whose home is on a slow file system
-// takes seconds, and an srun that nobody answers waits for minutes. Behind sudo somebody may have to confirm on a
-// telephone: there the script's own limit holds.
+// startWait is how long a login, or Slurm, may take to start a leash. A shell whose home is on a slow file
+// system takes seconds, and an srun without an answer waits for minutes. With sudo the user may have to
+// confirm on a telephone: there the script's own limit holds.
 const startWait = 30 * time.Second
 
 // heldWait is how long the streams may take to end once the leash has: what is under way on a slow link,
@@ -72,7 +71,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 		defer close(fed)
 		beat(p.stdin, secret+leashFrame(r.id, s, r.again), LeashBeat, stop)
 		if r.again { // stdin is the next script's, too
-			_, _ = io.WriteString(p.stdin, leashEnd) // the end of the streams tells of a connection that is lost
+			_, _ = io.WriteString(p.stdin, leashEnd) // a lost connection shows as the end of the streams
 			return
 		}
 		p.stdin.Close()
@@ -114,14 +113,14 @@ type run struct {
 	let func()
 	// again asks the leash to wait for another script after this one.
 	again bool
-	// late comes when a script that was told to end has had its time; nil before.
+	// late fires when a script that was asked to end has had its time; nil before.
 	late <-chan time.Time
 
 	begun     bool   // the leash has the script
-	answered  bool   // the leash told the exit status
+	answered  bool   // the leash reported the exit status
 	silent    bool   // the node ended it, because it heard nothing from here
 	over      bool   // the leash said that it ends
-	left      string // what it could not end, as it told that
+	left      string // what it could not end, as it reported
 	login     string // what the login printed before the supervisor began
 	abandoned bool   // the streams did not end in time
 }
@@ -184,8 +183,7 @@ func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Dura
 	return again[Stdout] && again[Stderr]
 }
 
-// heard takes what the leash said, without the run's id; its words are told beside its
-// protocol.
+// heard takes what the leash said, without the run's id. Its words are separate from its protocol.
 func (r *run) heard(mark string) {
 	r.begun = true // whatever it says
 	switch word, rest, _ := strings.Cut(mark, " "); word {
@@ -223,7 +221,7 @@ func (r *run) end(why Why) {
 	if r.late == nil {
 		wait := endWait
 		if !r.begun && why == Cancelled {
-			wait = heldWait // whoever gives up a login that hangs waits for nothing that would have to end
+			wait = heldWait // giving up a login that hangs leaves nothing to end
 		}
 		r.late = time.After(wait)
 	}
@@ -276,14 +274,14 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 			Hint: "Check the login shell of this user there: getent passwd USER",
 		}
 	case waited == nil:
-		// The shell of the login says that all went well, and the leash told nothing.
+		// The login shell reports success, and the leash said nothing.
 		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, errLeash)
 	default:
 		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, waited)
 	}
 }
 
-// errNoAnswer is for streams that ended although the leash never told an exit status.
+// errNoAnswer is for streams that ended before the leash reported an exit status.
 var errNoAnswer = errors.New("no exit status arrived")
 
 // errUnbegun is for a leash of which nothing was heard.
@@ -295,8 +293,8 @@ const needs = "The node needs sh, and perl or else setsid, timeout, dd and grep"
 // errLeash is for a leash that has itself ended, on a node that goes on answering.
 var errLeash = errors.New("the shell around the script ended first")
 
-// beat writes a frame and then heartbeats, until stop or until nobody reads any more. Write errors are not its
-// business: whoever reads the streams sees the end.
+// beat writes a frame and then heartbeats, until stop or until the other end is gone. It ignores write
+// errors: the reader of the streams sees the end.
 func beat(w io.Writer, frame string, every time.Duration, stop <-chan struct{}) {
 	if _, err := io.WriteString(w, frame); err != nil {
 		return

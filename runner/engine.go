@@ -35,7 +35,7 @@ func (q question) ask(ctx context.Context) (string, error) {
 	// With a group of its own what it runs ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	// What it has left behind holds the pipes, and is nobody to wait for.
+	// A process that it left behind may hold the pipes; that must not be waited for.
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	if ctx.Err() != nil {

@@ -45,8 +45,7 @@ func (f *Forwarding) Port() int { return f.port }
 // is carried.
 func (f *Forwarding) Done() <-chan struct{} { return f.done }
 
-// Err says why it ended though nobody asked for it: an *Error. It is nil before
-// the end, and where a Close ended it.
+// Err says why it ended without being closed: an *Error. It is nil before the end, and after a Close.
 func (f *Forwarding) Err() error {
 	select {
 	case <-f.done:
@@ -73,13 +72,13 @@ type forwarded struct {
 	gone <-chan struct{}
 	// abandon makes a Close of the listener return that the node doesn't answer.
 	abandon func()
-	// lost says what it means that nobody asked for the end.
+	// lost says what an unexpected end means.
 	lost func(error) error
 }
 
-// NewForwarding carries what a listener on a node accepts to dial, for a kind of node
-// of somebody else. lost says what it means that the listener ended though nobody asked
-// for it; runs is told when the forwarding is over.
+// NewForwarding carries the connections that a listener on a node accepts to dial, for kinds of nodes outside
+// this package. lost says what an unexpected end of the listener means; runs is called when the forwarding is
+// over.
 func NewForwarding(node context.Context, runs *sync.WaitGroup, ln net.Listener,
 	port int, lost func(error) error, dial Dialer,
 ) *Forwarding {
@@ -96,8 +95,8 @@ func newForwarding(node context.Context, runs *sync.WaitGroup, l forwarded, dial
 		defer runs.Done()
 		defer close(f.done)
 		f.err = l.serve(life, cancel, dial)
-		// Who closes the node ends its listeners, too, and what is told of that may come here before
-		// the end of the life does.
+		// Closing the node ends its listeners, too, and their errors may arrive here before the end of the
+		// life does.
 		if node.Err() != nil {
 			f.err = nil
 		}
@@ -109,10 +108,10 @@ func newForwarding(node context.Context, runs *sync.WaitGroup, l forwarded, dial
 // can open one, and each takes a socket here.
 const mostCarried = 128
 
-// serve accepts until the end. It must not stop before the listener is closed:
-// connections that nobody accepts would hold up the whole SSH connection.
+// serve accepts until the end. It must not stop before the listener is closed: connections that are not
+// accepted would block the whole SSH connection.
 func (l forwarded) serve(ctx context.Context, cancel context.CancelFunc, dial Dialer) error {
-	// The only one that closes the listener: so closed says that the node has been told.
+	// Only this closes the listener, so closed means that the node has been informed.
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -158,8 +157,8 @@ func (l forwarded) close() {
 	_ = l.Listener.Close() // it fails where the connection is gone, and the port with it
 }
 
-// carry joins a connection on the node with one on this side, until both have
-// said all. Where nobody is to be had here the node's is closed.
+// carry joins a connection on the node with one on this side, until both have sent everything. If none can be
+// made here, the node's is closed.
 func carry(ctx context.Context, near net.Conn, dial Dialer) {
 	defer near.Close()
 	far, err := dial(ctx)

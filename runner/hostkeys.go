@@ -118,8 +118,8 @@ func (h hostKeys) revoked(ctx context.Context, key ssh.PublicKey) error {
 // over them, too.
 const badLines = 100
 
-// readKnownHosts reads files without the lines that are no keys: the library would refuse
-// every host for one of them. named gives a file's own name for the one that was read.
+// readKnownHosts reads files without the lines that are not keys: the library would refuse every host because
+// of one of them. named gives the original name of a file that was read.
 func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string) string, err error) {
 	own := map[string]string{}
 	defer func() {
@@ -131,9 +131,9 @@ func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string
 	var files []string
 	for _, path := range paths {
 		if path == os.DevNull {
-			continue // knows nobody, and is no file
+			continue // it has no hosts and is not a file
 		}
-		// A file that can't be looked at may hold the key's revocation: that is no reason to go on.
+		// A file that can't be read may hold the key's revocation, so this is an error.
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
@@ -155,7 +155,7 @@ func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string
 // withoutBadLines gives a path at which the file can be read: its own where nothing is wrong,
 // else that of a copy in which the bad lines are empty, so that all others keep their numbers.
 func withoutBadLines(path string) (string, error) {
-	// First, because the library would wait for whoever writes into a pipe.
+	// First, because the library would wait for the writer of a pipe.
 	text, err := safefile.Read(path, keyFileLimit)
 	if err != nil {
 		return "", err
@@ -184,7 +184,7 @@ func withoutBadLines(path string) (string, error) {
 		if wrong == nil {
 			return copied, nil
 		}
-		// The library tells where it stopped, in words: "knownhosts: FILE:LINE: why".
+		// The library says where it stopped, in words: "knownhosts: FILE:LINE: why".
 		at, _, _ := strings.Cut(strings.TrimPrefix(wrong.Error(), "knownhosts: "+read+":"), ":")
 		n, err := strconv.Atoi(at)
 		if err != nil || n < 1 || n > len(lines) {
@@ -201,8 +201,8 @@ func withoutBadLines(path string) (string, error) {
 	return "", wrong
 }
 
-// readable is a line of known_hosts that the library can read, nil where it is no key. A revoked key
-// whose line is longer than it reads is revoked all the same: it asks for no host.
+// readable is a line of known_hosts that the library can read, nil if it is not a key. A key whose line is
+// too long to be read is still revoked if the line says so: that does not depend on a host.
 func readable(line []byte) []byte {
 	if len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
 		return nil

@@ -42,7 +42,7 @@ func readLines(
 			// prints, and who waits for a key would wait until they are preempted, 10 ms.
 			runtime.Gosched()
 		}
-		// After the lines that came before them: whoever hears "exit" has all of the output.
+		// After the lines that came before them: the reader of "exit" has all of the output.
 		for _, m := range c.marks {
 			if marks != nil {
 				marks <- m
@@ -55,8 +55,8 @@ func readLines(
 	}
 }
 
-// Lines cuts what is written to it into lines as a Node's Run emits them, for a kind of
-// node whose scripts are no processes. The writer is for one stream of one script.
+// Lines cuts what is written to it into lines as a Node's Run emits them, for kinds of nodes whose scripts
+// are not processes. The writer is for one stream of one script.
 func Lines(stream Stream, now func() time.Time, emit func(Line)) io.WriteCloser {
 	return &lineWriter{cleaner: cleaner{stream: stream}, clock: now, emit: emit}
 }
@@ -103,11 +103,11 @@ type cleaner struct {
 
 	state escape
 	line  []byte
-	// Begun anew with each line.
+	// Reset with each line.
 	spans []Span // of line
 	style Style  // of what comes next
-	// params are those of the sequence that is being read; foreign says that it is no
-	// SGR, whatever its last byte.
+	// params are those of the sequence that is being read; foreign says that it is not an SGR, whatever its
+	// last byte is.
 	params  []byte
 	foreign bool
 	rune    []byte // an incomplete UTF-8 sequence at the end of the last read

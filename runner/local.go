@@ -91,9 +91,9 @@ func (local) launch(_ context.Context, command string) (*process, error) {
 	return p, nil
 }
 
-// piped starts a command in a session of its own. Who waits for it says what its status means.
+// piped starts a command in a session of its own. The caller decides what its status means.
 //
-// Abandoned, it is killed, since whoever waits for it would wait on. A leash ends by itself long before that.
+// If the caller gives up, it is killed. A leash ends by itself long before that.
 func piped(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()

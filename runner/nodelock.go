@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A NodeLock says on a node that one railbench is at work there: two at once would measure each
-// other's load, take each other's ports and undo each other's changes. It is a lock that the
-// kernel keeps for a process on the leash, so that nothing of it outlasts whoever made it,
-// however that ended, and no file stays behind. It binds only those who ask.
+// A NodeLock shows on a node that a railbench is at work there: two at once would measure each other's load,
+// take each other's ports and undo each other's changes. It is a lock that the kernel keeps for a process on
+// the leash, so nothing of it outlasts that process, however it ends, and no file stays behind. It works only
+// among programs that ask for it.
 type NodeLock struct {
 	end  context.CancelFunc
 	over chan struct{} // closed when nothing of it is left on the node
@@ -25,7 +25,7 @@ func (c *NodeLock) Release() {
 	<-c.over
 }
 
-// Lost reports whether it holds no more: the connection died, or somebody ended its process.
+// Lost reports whether the lock is gone: the connection broke, or its process was ended.
 func (c *NodeLock) Lost() bool {
 	select {
 	case <-c.over:
@@ -41,10 +41,10 @@ const lockLimit = 24 * time.Hour
 // lockWho bounds what is read of another's name, in bytes.
 const lockWho = 200
 
-// claimScript locks a folder that every user can open and nobody can replace: a file of railbench's
-// own would be somebody's, with permissions, and stay. Who holds it stands among the arguments of the
-// process that does ($0 what it locks, $1 its token, $2 in words), which anybody can read. Whoever finds
-// their own token has the node under another name, too. Where there is no flock, nobody is kept out.
+// claimScript locks a folder that every user can open and no user can replace: a file of railbench's own
+// would have an owner and permissions, and would stay. The arguments of the process that holds the lock say
+// who that is ($0 what it locks, $1 its token, $2 in words), and every user can read them. A railbench that
+// finds its own token has reached the node under another name. Without flock no lock is taken.
 const claimScript = `as() { exec sh -c "$1
 while :; do sleep 3600; done" "railbench-claimed $AT" "$TOKEN" "$WHO"; }
 command -v flock >/dev/null 2>&1 && [ -r "$AT" ] || as 'echo claimed'
@@ -65,14 +65,14 @@ echo busy
 
 // A LockOwner is a railbench that locks nodes.
 type LockOwner struct {
-	Token string // the same wherever one railbench locks, and nobody else's
-	Who   string // what others are told
+	Token string // the same for all locks of one railbench, and of no other
+	Who   string // what others are shown
 	At    string // the folder that is locked; empty for the one that every user of a node opens
 }
 
-// Lock locks a node. Where another has it there is no lock, and by says who that is.
+// Lock locks a node. If another railbench holds it, there is no lock, and by says which.
 //
-// It lasts until it is released, or the node is closed; ctx is that of waiting for it.
+// It lasts until it is released, or the node is closed; ctx bounds the wait for it.
 func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, err error) {
 	waiting := ctx
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Colours are kept beside a line's text, not in it: parsers and logs read the text,
-// and no byte of a tool ever has to be trusted with a terminal again.
+// Colours are kept apart from a line's text: parsers and logs read the text, and no byte of a tool reaches a
+// terminal.
 
 // A Style is how a tool wanted some of its text to look: what SGR sequences say
 // about colours, bold, faint, italic and underline. Blinking, concealed, reversed
@@ -73,7 +73,7 @@ func (s *Style) sgr(params string) {
 	for i := 0; i < len(list); i++ {
 		// With colons one parameter has parts of its own: 4:3 is a wavy underline.
 		parts := strings.Split(list[i], ":")
-		// What is no number makes the rest unreadable, and what was read before it holds.
+		// A part that is not a number ends the reading; what was read before it holds.
 		n, ok := number(parts[0])
 		if !ok {
 			return

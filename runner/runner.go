@@ -53,8 +53,8 @@ type Script struct {
 	Vars map[string]string
 	// Limit is the hard limit of its wall time; DefaultLimit where zero.
 	Limit time.Duration
-	// Patient scripts go on beside all others until somebody ends them, and nobody waits
-	// for them: a simulated rig's time doesn't hurry for their sake.
+	// Patient scripts run in the background until they are ended, and nothing waits for them: a simulated
+	// rig's time doesn't advance for their sake.
 	Patient bool
 	// Root runs the script with sudo where the login user isn't root.
 	Root bool
@@ -172,8 +172,8 @@ var asciiOf = map[rune]rune{
 // (MAX_ARG_STRLEN, 32 pages of 4 KiB, less its name).
 const MaxScript = 128<<10 - len("RAILBENCH_TEXT=") - 1
 
-// Check reports what a node would refuse before it runs anything: a variable
-// whose name is no shell name, or a NUL byte, which no shell can hold.
+// Check reports what a node would refuse before it runs anything: a variable whose name the shell does not
+// allow, or a NUL byte, which no shell can hold.
 func (s Script) Check() error {
 	for name, value := range s.Vars {
 		if !shellName(name) {
@@ -237,8 +237,8 @@ func (s Stream) String() string {
 	return "stdout"
 }
 
-// A Line is one line of output without its line end, cleaned of everything that
-// could control a terminal. Its colours stand beside its text.
+// A Line is one line of output without its line end, cleaned of everything that could control a terminal. Its
+// colours are kept apart from its text.
 type Line struct {
 	// At is when the line arrived here. Lines that need the node's own clock
 	// carry it in their text.
@@ -279,8 +279,7 @@ type Exit struct {
 	Code int
 	// Only where it is Ended is Code the script's own.
 	Why Why
-	// From the start to the script's own end, where it told one: what the way home takes is not in
-	// it.
+	// From the start to the script's own end, if it reported one: the way back is not included.
 	Elapsed time.Duration
 }
 
@@ -298,8 +297,7 @@ func (e Exit) String() string {
 	}
 }
 
-// A Kind tells apart the reasons why a script could not be run, because each
-// asks something else of the user.
+// A Kind is a reason why a script could not be run. Each needs something else from the user.
 type Kind uint8
 
 // The kinds of failure.
@@ -308,7 +306,7 @@ const (
 	Unresolved        // the host name does not resolve
 	Refused           // nothing listens there
 	Unreachable       // no answer, no route
-	UnknownHost       // the host key is not known, and nobody accepted it
+	UnknownHost       // the host key is unknown, and was not accepted
 	HostChanged       // the host key is another one than known_hosts has, or is revoked
 	NotPermitted      // no key, agent or password was accepted
 	Lost              // the connection broke while something ran

@@ -20,16 +20,16 @@ type SlurmOptions struct {
 	Name string // the node's name in the rig
 	Node string // Slurm's name of it; Name where empty
 	Job  int    // the allocation's, which is the user's
-	// Nodes are all of the allocation's, which a script there is told of as a batch script is.
+	// Nodes are all of the allocation's, which a script there gets as a batch script does.
 	Nodes []string
 	Ask   Asker // for a sudo password
-	// OnState is told whether steps can be made there, when that changes. It must not block.
+	// OnState is called when it changes whether steps can be made there. It must not block.
 	OnState func(State, error)
 }
 
-// Slurm is a node of an allocation of the user's. Each script is a step of its own there, one task
-// on one node, beside whatever else runs in the allocation (--overlap). It is on the leash as over
-// SSH: what ends is srun's stdin, and a node that hears nothing ends the script by itself.
+// Slurm is a node of an allocation of the user's. Each script is a step of its own there, one task on one
+// node, whatever else runs in the allocation (--overlap). It is on the leash as over SSH: the end shows as
+// the end of srun's stdin, and a node that hears nothing ends the script by itself.
 type Slurm struct {
 	o    SlurmOptions
 	sudo *sudo
@@ -37,7 +37,7 @@ type Slurm struct {
 	// It guards closed, and that nothing is added to runs after it was set.
 	mu     sync.Mutex
 	closed bool
-	state  State // that was told last
+	state  State // that was reported last
 	// It ends alive.
 	stop context.CancelFunc
 	//nolint:containedctx // the node's own life, no call's: ends at Close, and every run is bound to it
@@ -102,8 +102,8 @@ func (n *Slurm) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error
 	return exit, err
 }
 
-// ended asks Slurm of a script that a signal has ended: with an allocation's end comes the same one
-// as from somebody who ends the script, and what was printed until then is no witness of it.
+// ended asks Slurm about a script that a signal has ended: the end of an allocation sends the same one as a
+// user who ends the script, and output from before it proves nothing.
 func (n *Slurm) ended(script string) error {
 	ctx, cancel := context.WithTimeout(n.alive, slurmAnswer)
 	defer cancel()
@@ -121,7 +121,7 @@ func (n *Slurm) ended(script string) error {
 // errEnded is for a script that ended with its allocation.
 var errEnded = errors.New("Slurm has ended it")
 
-// learn takes from a run whether the node can be reached: there is no connection that would tell.
+// learn notes after a run whether the node can be reached: there is no connection that shows it.
 func (n *Slurm) learn(err error) {
 	state := Connected
 	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Unreachable || e.Kind == Lost) {
@@ -147,7 +147,7 @@ func (n *Slurm) Close() error {
 	return nil
 }
 
-// explain tells apart why a step could not be made, or has ended without a word of the script's.
+// explain says why a step could not be made, or ended without output of the script.
 func (n *Slurm) explain(err error, script string) error {
 	e := &Error{Kind: Lost, Op: "run " + script + " on", Err: err}
 	job := strconv.Itoa(n.o.Job)
@@ -181,8 +181,8 @@ func (n *Slurm) explain(err error, script string) error {
 	return e
 }
 
-// slurmConfigured tells at once what Slurm's commands find out after a minute: that the file isn't
-// there that its user named as Slurm's configuration.
+// slurmConfigured says at once what Slurm's commands find out after a minute: the file that the user named as
+// Slurm's configuration is missing.
 func slurmConfigured() error {
 	name := os.Getenv("SLURM_CONF")
 	if name == "" {
@@ -220,8 +220,8 @@ func (l srun) launch(_ context.Context, command string) (*process, error) {
 	}
 	heard := &complaints{from: p.stderr}
 	p.stderr = heard
-	// The leash's own status says nothing; that of an srun which made no step does. Abandoned, the step
-	// goes on without srun until its leash sees that nobody is there.
+	// The leash's own status says nothing; that of an srun that made no step does. When it is given up, the
+	// step goes on without srun until its leash notices.
 	p.wait = func() error {
 		err := cmd.Wait()
 		if _, ok := errors.AsType[*exec.ExitError](err); ok {

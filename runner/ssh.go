@@ -43,7 +43,7 @@ type SSHOptions struct {
 	// simulated rig's connections are in memory.
 	Dial    func(context.Context) (net.Conn, error)
 	HostKey ssh.HostKeyCallback
-	// OnState is told every change of the connection's state. It must not block.
+	// OnState is called at every change of the connection's state. It must not block.
 	OnState func(State, error)
 }
 
@@ -61,7 +61,7 @@ type SSH struct {
 	wake chan struct{} // ends a pause before the next attempt
 
 	mu sync.Mutex
-	// nil while there is none. Whoever has taken it may find that it is lost, and asks again.
+	// nil while there is none. A caller that has taken it may find that it is lost, and asks again.
 	client  *channels
 	attempt chan struct{} // closed when the attempt that is under way ends; nil when none is
 	err     error         // of the last attempt
@@ -163,7 +163,7 @@ func (n *SSH) Close() error {
 		conn.close()
 	}
 	if attempt != nil {
-		// It ends its ProxyCommand, which nobody else would once this program has ended.
+		// It ends its ProxyCommand, which would otherwise outlive this program.
 		select {
 		case <-attempt:
 		case <-time.After(attemptEnds):
@@ -172,7 +172,7 @@ func (n *SSH) Close() error {
 	return nil
 }
 
-// attemptEnds is how long an attempt to connect may take to end that nobody waits for any more.
+// attemptEnds is how long an attempt to connect may take to end after the wait for it was given up.
 const attemptEnds = time.Second
 
 // connected gives the connection. One attempt is under way at a time, and
@@ -225,7 +225,7 @@ func final(err error) bool {
 		(e.Kind == HostChanged || e.Kind == UnknownHost || e.Kind == NotPermitted || e.Kind == Closed)
 }
 
-// try makes one attempt and tells its outcome.
+// try makes one attempt and reports its outcome.
 func (n *SSH) try() {
 	n.o.OnState(Connecting, nil)
 	// On the node's life and not on a caller's: the one who asked first may give up while others
@@ -239,12 +239,12 @@ func (n *SSH) try() {
 		conn = newChannels(client)
 	}
 	n.mu.Lock()
-	// All under one lock: nobody sees that the attempt is over and not what came of it.
+	// All under one lock: the end of the attempt and its outcome appear at the same time.
 	n.client, n.err = conn, err
 	attempt := n.attempt
 	n.attempt = nil
 	n.mu.Unlock()
-	// Told before those who wait go on: a run must not precede the state it needs.
+	// Reported before the waiting callers go on: a run must not come before the state it needs.
 	if err != nil {
 		n.o.OnState(Disconnected, err)
 	} else {
@@ -258,7 +258,7 @@ func (n *SSH) try() {
 func (n *SSH) watch(conn *channels) {
 	client := conn.client
 	n.mu.Lock()
-	heard := n.heard // nobody makes another connection before this one has ended
+	heard := n.heard // no other connection is made before this one has ended
 	n.mu.Unlock()
 	// The goroutine ends with the connection, which conn.close ends where nothing else did.
 	ended := make(chan error, 1)
@@ -297,7 +297,7 @@ func (n *SSH) watch(conn *channels) {
 		return
 	}
 	select {
-	case <-n.wake: // left by somebody who wanted the connection that is lost now
+	case <-n.wake: // left by a caller that wanted the connection that is lost now
 	default:
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -305,7 +305,7 @@ func (n *SSH) watch(conn *channels) {
 		case <-n.life.Done():
 			return
 		case <-n.wake:
-			// Somebody needs it now.
+			// It is needed now.
 		case <-time.After(pause):
 		}
 		_, err := n.connected(n.life, false)
@@ -319,7 +319,7 @@ func (n *SSH) watch(conn *channels) {
 // no answer is what a pulled cable gives. On a slow link it waits behind what a script prints: as long
 // as anything comes the node is there, as OpenSSH's own watch has it.
 func answered(client *ssh.Client, heard *heardConn, wait time.Duration) error {
-	// With room: a late answer has nobody who waits for it.
+	// It has room: a late answer is not read.
 	answer := make(chan error, 1)
 	go func() {
 		_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
@@ -526,12 +526,12 @@ func (p *loginTimer) hold() (goOn func()) {
 func (p *loginTimer) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.holds++ // whoever goes on now starts nothing
+	p.holds++ // no new channel is opened from now on
 	p.over.Stop()
 }
 
-// handshake ends with a connection on which somebody is logged in, with ctx, or when the host
-// lets patience run out.
+// handshake ends with a connection on which the user is logged in, with ctx, or when the host exhausts
+// patience.
 func handshake(ctx context.Context, conn net.Conn, address string, p *loginTimer,
 	config *ssh.ClientConfig,
 ) (*ssh.Client, error) {
@@ -572,9 +572,9 @@ func proxy(t Target) (net.Conn, error) {
 	command := tokens.Replace(t.ProxyCommand)
 	cmd := exec.Command("sh", "-c", "exec "+command)
 	near, far := net.Pipe()
-	// What it says on stderr is nobody's: the handshake's error says that it ended.
+	// Its stderr is ignored: the handshake's error says that it ended.
 	cmd.Stdin, cmd.Stdout = far, far
-	cmd.WaitDelay = time.Second // nobody else ends the copying of stdin
+	cmd.WaitDelay = time.Second // nothing else ends the copying of stdin
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("run ProxyCommand: %w", err)
 	}

@@ -65,7 +65,7 @@ func reach(u *url.URL, dial func(context.Context) (net.Conn, error)) *Client {
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		},
-		// An etcd sends nobody elsewhere.
+		// An etcd does not redirect.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -89,7 +89,7 @@ func (c *Client) Dial(ctx context.Context) (net.Conn, error) { return c.dial(ctx
 type span struct {
 	Key []byte `json:"key"`
 	End []byte `json:"range_end"`
-	// Only for range. The values may be large, and nobody asks for them.
+	// Only for range. The values may be large, and are not needed.
 	KeysOnly bool `json:"keys_only,omitempty"`
 }
 
@@ -132,8 +132,8 @@ func (c *Client) List(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Clear removes the keys under a prefix and says how many there were. It wants a
-// prefix: nobody clears an etcd that others use as well.
+// Clear removes the keys under a prefix and says how many there were. It requires a prefix: other programs
+// may use the same etcd.
 func (c *Client) Clear(ctx context.Context, prefix string) (int, error) {
 	if prefix == "" {
 		return 0, errors.New("clear etcd: no prefix, and so every key of everybody")
@@ -182,7 +182,7 @@ func (c *Client) ask(ctx context.Context, what string, question, answer any) err
 	if response.StatusCode != http.StatusOK {
 		return refused(response.StatusCode, text)
 	}
-	// What answers with 200 and is no etcd must not pass for one without keys.
+	// A server that answers with 200 and is not an etcd must not pass for one without keys.
 	var whose struct {
 		Header *struct{} `json:"header"`
 	}
@@ -209,8 +209,7 @@ func refused(status int, text []byte) error {
 	return fmt.Errorf("it answers %d: %s", status, told.Message)
 }
 
-// explain says why there was no answer, without the question's address, which the
-// caller tells.
+// explain says why there was no answer. The caller adds the address.
 func explain(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); why != nil {
 		return why

@@ -37,8 +37,7 @@ type Server struct {
 
 	closing chan struct{} // closed when Close is called
 	ended   chan struct{} // closed when the process has ended
-	// Set before ended is closed: what its exit was, and where nobody had closed it why it
-	// has ended.
+	// Set before ended is closed: its exit and, unless it was closed, why it ended.
 	exit, err error
 }
 
@@ -68,12 +67,12 @@ func Start(ctx context.Context) (*Server, error) {
 // ownPort is etcd's own. What is in this process listens on none.
 const ownPort = "2379"
 
-// Within is a server in this process, as that of a simulated rig is: dial connects to it. Close lets
-// the connections go, and leaves the rest to whoever has it.
+// Within is a server in this process, such as a simulated rig's: dial connects to it. Close ends the
+// connections, and leaves the server to its owner.
 func Within(dial func(context.Context) (net.Conn, error)) *Server {
 	s := &Server{
 		Client: reach(&url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", ownPort)}, dial),
-		ended:  make(chan struct{}), // never: there is no process
+		ended:  make(chan struct{}), // never: it has no process
 	}
 	s.close = s.Client.Close
 	return s
@@ -102,7 +101,7 @@ func start(ctx context.Context, p program) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, folder.Remove())
 	}
-	// With room for one: after a time-out nobody reads it, and follow goes on to the end.
+	// It has room for one: after a time-out it is not read, and follow goes on to the end.
 	told := make(chan string, 1)
 	go s.follow(stdout, told)
 	if err := s.ready(ctx, told, p.limit); err != nil {
@@ -167,7 +166,7 @@ func (s *Server) ready(ctx context.Context, told <-chan string, limit time.Durat
 	}
 }
 
-// Err says why the server has ended though nobody closed it; nil where it has not.
+// Err says why the server ended without Close; nil if it did not.
 func (s *Server) Err() error {
 	select {
 	case <-s.ended:
@@ -177,8 +176,8 @@ func (s *Server) Err() error {
 	}
 }
 
-// Close ends the server, which removes what it kept. It may be called more than once,
-// and always returns: a server that does not end is killed, and told.
+// Close ends the server, which removes its data. It may be called more than once, and always returns: a
+// server that does not end is killed, and that is reported.
 func (s *Server) Close() error { return s.close() }
 
 // stop has the program end by itself; only one that doesn't is killed. Its folder is gone then, in any case.
@@ -213,7 +212,7 @@ func (s *Server) end() error {
 	if s.err == nil && s.exit != nil && s.Client != nil {
 		return fmt.Errorf("close etcd: %w", s.why())
 	}
-	return nil // a failure before was told then
+	return nil // an earlier failure was reported then
 }
 
 // A tail keeps the end of what a program says.

@@ -30,7 +30,7 @@ type program struct {
 
 // A origin is where this program comes from.
 type origin struct {
-	self   string // its file, through all links; empty where nothing tells
+	self   string // its file, with links resolved; empty if unknown
 	source string // the folder of the server's module in the checkout that it was built in; empty where there is none
 }
 
@@ -43,13 +43,13 @@ func find() (program, error) {
 	return p.find()
 }
 
-// find looks for the server's program: beside this one, where packages put what a
-// program starts itself, and in $PATH. Where this program was made by "go run", or lies in
-// its checkout, the go command makes the server, too.
+// find looks for the server's program: next to this one, where packages put programs that a program starts,
+// and in $PATH. If this program was made by "go run", or lies in its checkout, the go command can build the
+// server, too.
 func (p origin) find() (program, error) {
 	for _, path := range beside(p.self) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			// What stands beside railbench is run without a question: nobody else may have put it there.
+			// A program next to railbench is run without a question: other users could not have put it there.
 			if err := safefile.Program(path); err != nil {
 				return program{}, err
 			}
@@ -74,7 +74,7 @@ func (p origin) find() (program, error) {
 		"and belongs beside railbench or in $PATH")
 }
 
-// beside is where the program may stand beside another one.
+// beside is where the program may be, relative to another one.
 func beside(self string) []string {
 	if self == "" {
 		return nil
@@ -97,9 +97,9 @@ func (p origin) inCheckout() bool {
 	return err == nil && strings.HasPrefix(p.self, root+string(filepath.Separator))
 }
 
-// source is the folder of the server's module in the checkout that this program was built in. It is
-// empty where it isn't known (-trimpath), isn't there any more (a module of the go command's cache has no
-// other module in it), or where somebody else could have put something into it.
+// source is the folder of the server's module in the checkout from which this program was built. It is empty
+// if it isn't known (-trimpath), is gone (a module of the go command's cache contains no other module), or
+// another user could have changed it.
 func source() string {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) {

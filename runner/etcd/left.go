@@ -14,9 +14,9 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 )
 
-// Claims remember on this machine which keys of an etcd that isn't railbench's own are of a run
-// that goes on. A claim is a file that the kernel locks for as long as its process lives: one that
-// nobody holds is of a run that was killed, and what that left in the etcd is nobody's any more.
+// Claims record on this machine which keys of a foreign etcd belong to a run that goes on. A claim is a file
+// that the kernel locks for as long as its process lives. A claim without a lock is of a run that was killed,
+// and its keys can be deleted.
 type Claims struct {
 	Dir string // of this user
 }
@@ -43,7 +43,7 @@ func (c Claims) Take(run, endpoint, prefix string) (release func(), err error) {
 		return nil, fmt.Errorf("remember what a run leaves in etcd: %w", err)
 	}
 	text, err := json.Marshal(claim{endpoint, prefix})
-	// What has no text yet says nothing, and whoever looks at it at this moment lets it go at once.
+	// A claim without text is being made.
 	if err == nil {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
@@ -67,7 +67,7 @@ type Left struct {
 	Err              error // why it is still there
 }
 
-// None reports whether there is no claim at all, so that there is nothing to clear.
+// None reports whether there is no claim, so that there is nothing to clear.
 func (c Claims) None() bool {
 	files, err := filepath.Glob(filepath.Join(c.Dir, "*.json"))
 	return err != nil || len(files) == 0

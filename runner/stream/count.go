@@ -8,7 +8,7 @@ import (
 // A Way is what goes over one address, while it is counted.
 type Way struct {
 	At      string
-	Streams int // 0 where nobody knows
+	Streams int // 0 if unknown
 	Tally   *Tally
 	Stalls  int
 
@@ -49,11 +49,11 @@ func (c *Counter) Look(now time.Time) (gbps float64, stalled []*Way) {
 			}
 			w.moved, w.last = bytes, now
 		case w.open != nil && w.open.Load() == 0:
-			w.last = time.Time{} // nobody sends, or all was sent, which is no stall
+			w.last = time.Time{} // nothing is sent, or all was sent, which is not a stall
 		case !w.last.IsZero() && now.Sub(w.last) >= StallAfter:
 			w.Stalls++
 			stalled = append(stalled, w)
-			w.last = now // the next one is told after as long again
+			w.last = now // the next one is reported after as long again
 		}
 	}
 	c.past = append(c.past, mark{now, total})

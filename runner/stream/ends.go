@@ -129,7 +129,7 @@ func (s *Sender) Forward(ctx context.Context) error {
 	if failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("the input: %w", failed))
 	}
-	// Blocks are numbered anew on the way: the receiver can't see what was lost before.
+	// Blocks get new numbers on the way: the receiver can't see what was lost before.
 	tally.Lost.Add(in.Tally.Lost.Load())
 	tally.Corrupt.Add(in.Tally.Corrupt.Load())
 	tally.Cut.Add(in.Tally.Cut.Load())

@@ -63,7 +63,7 @@ func (g *Gauge) Report(rate float64) error {
 // Close ends it.
 func (g *Gauge) Close() error { return g.to.Close() }
 
-// ListenRates takes packets until ctx ends, and tells each rate, or why there is none.
+// ListenRates takes packets until ctx ends, and reports each rate, or why there is none.
 func ListenRates(ctx context.Context, c net.PacketConn, order binary.ByteOrder,
 	tell func(from net.Addr, rate float64, why string),
 ) error {

@@ -26,7 +26,7 @@ import (
 // DefaultBytes is the size of a block, that of the array in the published demo.
 const DefaultBytes = 1 << 26
 
-// MaxBytes is the longest block that is taken: a header comes from whoever connects.
+// MaxBytes is the longest block that is accepted: any client can send a header.
 const MaxBytes = 1 << 30
 
 // The header: "RBS2", the checksum of the payload (the lower half of its XXH64), its number in its
@@ -54,7 +54,7 @@ func (h header) bytes() []byte {
 	return binary.LittleEndian.AppendUint64(b, h.length)
 }
 
-// ErrForeign says that what comes is no stream of railbench's.
+// ErrForeign says that the data are not a stream of railbench's.
 var ErrForeign = errors.New("what comes is not a stream of railbench's")
 
 func parseHeader(b []byte) (header, error) {
@@ -182,7 +182,7 @@ func Send(ctx context.Context, c *net.TCPConn, p *Payload, blocks uint64, t *Tal
 	return nil
 }
 
-// unsent is why a block was not sent: none where this end was told to end.
+// unsent is why a block was not sent: empty if this end was asked to stop.
 func unsent(ctx context.Context, c net.Conn, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -235,8 +235,8 @@ func writeFile(c *net.TCPConn, h header, f *os.File, t *Tally) error {
 // checksum.
 const chunkBytes = 1 << 20
 
-// pieceBytes is what counts at once of what is sent: a block takes seconds over a slow way, which is no stall, and
-// smaller pieces cost a tenth of the rate.
+// pieceBytes is the step in which sent data are counted: a block takes seconds over a slow path, which is not
+// a stall, and smaller pieces cost a tenth of the rate.
 const pieceBytes = 8 << 20
 
 // Receive takes blocks of a connection until it ends, or ctx does. Where to is not nil each
@@ -405,7 +405,7 @@ type Server struct {
 	Tally Tally
 	// To, where not nil, gets each payload, of several connections at once.
 	To func([]byte) error
-	// Come is told who has connected, and Gone how that ended. Either may be nil.
+	// Come is called with each client that has connected, and Gone with how that ended. Either may be nil.
 	Come func(net.Addr)
 	Gone func(net.Addr, error)
 }
