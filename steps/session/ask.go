@@ -14,7 +14,7 @@ type Asker struct {
 	questions chan steps.Question
 }
 
-// NewAsker makes one; the session that gets it tells its questions.
+// NewAsker makes one; the session that gets it passes on its questions.
 func NewAsker() *Asker { return &Asker{questions: make(chan steps.Question)} }
 
 // errDeclined says that the user did not answer.
@@ -42,7 +42,7 @@ func (a *Asker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error
 		defer cancel()
 		answer, ok, err := a.put(timed, steps.Question{Change: &q})
 		if err != nil && ctx.Err() == nil {
-			return false, nil // nobody answered: that is a no
+			return false, nil // no answer counts as no
 		}
 		return ok && answer == "yes", err
 	}
@@ -50,7 +50,7 @@ func (a *Asker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error
 	return ok && answer == "yes", err
 }
 
-// keepMargin is left for telling both nodes to keep a change.
+// keepMargin is the time for telling both nodes to keep a change.
 const keepMargin = 5 * time.Second
 
 func (a *Asker) put(ctx context.Context, q steps.Question) (string, bool, error) {
@@ -58,7 +58,7 @@ func (a *Asker) put(ctx context.Context, q steps.Question) (string, bool, error)
 		text string
 		ok   bool
 	}
-	// A slot of one: an answer that comes after ctx has ended blocks nobody.
+	// A slot of one: an answer that comes after ctx has ended blocks nothing.
 	answers := make(chan answer, 1)
 	q.Answer = func(text string, ok bool) {
 		select {

@@ -72,8 +72,7 @@ func (r *run) inRounds(ctx context.Context, links []steps.Link) (results []steps
 // few say as much.
 const mostAlone = 8
 
-// again measures alone what looked bad beside others. What is good then was bad because of what
-// ran beside it.
+// again measures alone what looked bad while others ran. What is good then was bad because of them.
 func (r *run) again(ctx context.Context, last look, links []steps.Link, results []steps.Result, told []linkVerdict,
 	beside int,
 ) {
@@ -94,7 +93,7 @@ func (r *run) again(ctx context.Context, last look, links []steps.Link, results 
 		r.seen = &last
 		r.tell("link %s again, alone", told[i].link)
 		result, alone := r.overLink(ctx, l)
-		if ctx.Err() != nil { // what it came to beside others is all that is known
+		if ctx.Err() != nil { // its result while others ran is all that is known
 			return
 		}
 		if results[i], told[i].Verdict = result, alone; alone.Grade == steps.Pass && first.Grade != steps.Inconclusive {
@@ -117,8 +116,8 @@ func nodesIn(round []pairs.Pair) (nodes []int) {
 	return nodes
 }
 
-// heldLines are what a run prints that others run beside, until they can be shown in one piece. They are
-// guarded by the run's logMu.
+// heldLines are what a run prints while others run, until they can be shown in one piece. They are guarded by
+// the run's logMu.
 type heldLines struct {
 	lines []heldLine
 	bytes int // of them; no more than a parser gets

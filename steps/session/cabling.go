@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps/cabling"
 )
 
-// Survey looks at all nodes, some at a time, and asks those that answered whom they learn on their
-// rails. errs are by node: why one could not be looked at. It holds nobody up.
+// Survey probes all nodes, some at a time, and asks those that answered for their neighbours on their rails.
+// errs are by node: why one could not be probed. It takes no lock.
 func Survey(ctx context.Context, o Options) (rig steps.Rig, cables cabling.Map, errs []error) {
 	l := lookAt(ctx, o)
 	facts := make([]map[string]string, len(o.Nodes))
@@ -33,7 +33,7 @@ func Survey(ctx context.Context, o Options) (rig steps.Rig, cables cabling.Map, 
 	return l.rig, cabling.See(l.rig, facts), l.errs
 }
 
-// some does n things, askedAtOnce of them beside each other.
+// some does n things, askedAtOnce of them at a time.
 func some(ctx context.Context, clock runner.Clock, n int, do func(context.Context, int)) {
 	next := make(chan int, n)
 	for i := range n {

@@ -71,7 +71,7 @@ func (p *changedNode) node() steps.Node { return p.at[0].rig.At(p.at[0].end) }
 
 func (p *changedNode) name() string { return p.node().Name }
 
-// tag tells a place's switch from the others of its change.
+// tag separates a place's switch from the others of its change.
 func (p *changedNode) tag(i int) string {
 	if i < len(steps.Ends) {
 		return steps.End(i).String()
@@ -122,8 +122,8 @@ func (r *run) wide() bool {
 	return r.cell.ChangesAll() && len(r.s.o.Nodes) > len(steps.Ends)
 }
 
-// widen makes a side of every link from a node to the next. A verdict is why one of them can't be
-// changed. What takes back does so where it can: a node that is away is told with what is left there.
+// widen makes a side of every link from a node to the next. A verdict says why one of them can't be changed.
+// A rollback works where it can: a node that can't be reached is reported with what is left there.
 func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 	seen := t.s.look(ctx, fresh)
 	t.sides = nil
@@ -223,8 +223,8 @@ func (t *transaction) whole(ctx context.Context) (*steps.Verdict, error) {
 	return t.make(ctx)
 }
 
-// again looks once more: a person may have taken minutes to answer, and the way back is made of how it is
-// now. A verdict is where that is not what he was asked about.
+// again probes once more: the user may have taken minutes to answer, and the rollback is made from the
+// present state. A verdict says that this is not what the user was asked about.
 func (t *transaction) again(ctx context.Context) (*steps.Verdict, error) {
 	planned := map[int]change.State{}
 	for _, p := range t.places {
@@ -294,7 +294,7 @@ func (t *transaction) judged() steps.Verdict {
 	return v
 }
 
-// nodes says of how many nodes something is told.
+// nodes says how many nodes a sentence is about.
 func (t *transaction) nodes() string {
 	if len(t.places) == len(steps.Ends) {
 		return "both nodes"
@@ -489,7 +489,8 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 	return nil, nil
 }
 
-// unasked is for a change of which nobody can be asked. It names the command that needs no answer: serve has no --yes.
+// unasked is for a change that needs an answer from a user who can't be asked. It names the command that
+// needs none: serve has no --yes.
 func unasked(c steps.Cell) error {
 	return fmt.Errorf("this cell changes the network and needs confirmation, but this session cannot "+
 		"ask. Run: railbench run %s --yes", c.ID)
@@ -536,7 +537,7 @@ func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 	return nil, err
 }
 
-// noRoot is for a change that was not begun, because nobody can become root on some nodes.
+// noRoot is for a change that was not begun, because some nodes give no root.
 func noRoot(err error) *steps.Verdict {
 	errs := []error{err}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -569,7 +570,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	grade := steps.Fail
 	if err != nil {
 		if errors.Is(err, errUnarmed) || rootless(err) {
-			grade = steps.Inconclusive // nothing was begun, or nobody could go on: nothing is known of the change
+			grade = steps.Inconclusive // nothing was begun, or it was cut off: the state of the change is unknown
 		}
 		if timed.Err() != nil {
 			// What was under way has its own words for being ended.
@@ -590,14 +591,14 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	defer done()
 	left, kept := undoEntry(away, t.s.o, t.entry, t.tell)
 	if v == nil && err == nil && left == nil {
-		// What was looked at is judged, though it is no longer there.
+		// What was read is judged, even if it is gone by now.
 		for _, s := range t.sides {
 			s.result.Changed.Tried = true
 		}
 		_ = t.s.look(away, 0) // the screen's
 		return nil, nil
 	}
-	_ = t.lookAfter(away) // a node that does not answer is told by what was left
+	_ = t.lookAfter(away) // a node that does not answer is reported with what is left there
 	for _, s := range t.sides {
 		s.result.Stages = nil // nothing of it is there to be judged
 	}
@@ -671,7 +672,7 @@ func (t *transaction) record() error {
 	return t.s.o.Journal.Write(t.entry)
 }
 
-// errUnarmed is for a change that never began: without a way back there is none.
+// errUnarmed is for a change that never began, because its rollback could not be prepared.
 var errUnarmed = errors.New("the rollback could not be prepared")
 
 // attempt makes the change and looks at it. A verdict or an error means: go back.
@@ -823,7 +824,7 @@ func (t *transaction) inspect(ctx context.Context, made []steps.Output) (*steps.
 	return &v, nil
 }
 
-// lookAfter looks at the nodes anew, for every side.
+// lookAfter probes the nodes again, for every side.
 func (t *transaction) lookAfter(ctx context.Context) error {
 	seen := t.s.look(ctx, 0)
 	for _, s := range t.sides {

@@ -26,12 +26,12 @@ func (d *defect) Error() string {
 		d.what, d.source, d.said)
 }
 
-// evidence names the place, for whoever reads the saved session.
+// evidence names the place, for readers of the saved session.
 func (d *defect) evidence() steps.Evidence {
 	return steps.Evidence{Name: "defect of railbench", Value: d.source + ": " + d.said}
 }
 
-// verdict is all that can be told of a cell whose judging broke off.
+// verdict is all that is known of a cell whose judge panicked.
 func (d *defect) verdict() steps.Verdict {
 	return steps.Verdict{
 		Grade: steps.Inconclusive, Code: steps.Defect, Reason: sentence(d), Evidence: []steps.Evidence{d.evidence()},

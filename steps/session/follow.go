@@ -7,14 +7,13 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A Follower folds a session's events where there is no screen: a run and a checklist
-// without one live by it.
+// A Follower folds a session's events without a screen, for a run and a checklist.
 type Follower struct {
 	Session *Session
 	Book    steps.Notebook
 	// Ended is what the cells came to, by their ids.
 	Ended map[string]steps.CellEnded
-	// Tell is called with each event once it is folded; nil for nobody.
+	// Tell is called with each event once it is folded; nil is allowed.
 	Tell func(steps.Event)
 }
 
@@ -99,7 +98,7 @@ func (f *Follower) fold(ctx context.Context, e steps.Event, left map[string]bool
 
 const interrupted = "interrupted"
 
-// Reason is why a context has ended, for people: its cause, or that somebody did it.
+// Reason is why a context has ended, for people: its cause, or that the user interrupted it.
 func Reason(ctx context.Context) string {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause.Error()

@@ -87,7 +87,7 @@ const allLinksUpTo = 8
 // something in common were found by looking at them.
 const everyPairUpTo = 64
 
-// askedAtOnce is how many nodes a check asks beside each other.
+// askedAtOnce is how many nodes a check asks at a time.
 const askedAtOnce = 32
 
 // asking is a script as one node was asked it.
@@ -167,7 +167,7 @@ type linkVerdict struct {
 	steps.Verdict
 }
 
-// mostReasons is how many are told in one verdict: of many links each may have its own figures.
+// mostReasons is how many reasons one verdict has: each of many links may have its own figures.
 const mostReasons = 4
 
 // mostFindings is how many of a grade are listed.
@@ -505,7 +505,8 @@ func everywhere(told []linkVerdict, nodes []string, g steps.Grade) []string {
 	return slices.DeleteFunc(ill, func(node string) bool { return slices.Contains(between, node) })
 }
 
-// enclosed are the nodes that have links to some others alone: where those are ill nothing tells how these are.
+// enclosed are the nodes that have links only to some others: if those are faulty, the state of these is
+// unknown.
 func enclosed(told []linkVerdict, nodes, by []string) []string {
 	is, open := set(by), map[string]bool{}
 	for _, t := range told {
@@ -546,12 +547,12 @@ func nodesOf(told []linkVerdict) (nodes []string) {
 	return nodes
 }
 
-// sayAlike is how many nodes that say the same are told as one.
+// sayAlike is from how many nodes equal items are folded into one.
 const sayAlike = 3
 
-// foldEvidence tells once, of all nodes that say it, what several say of themselves: an item of
-// evidence has its node's name first. spark-[01-03] rocep1s0f0 is what is left of three items. What
-// few say is left out where drop says so: of many links, those that are well would hide the others.
+// foldEvidence folds items of evidence that several nodes have in common: an item has its node's name first.
+// spark-[01-03] rocep1s0f0 is what becomes of three items. Items of few nodes are left out if drop says so:
+// those of the healthy links would hide the others.
 func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence) bool) []steps.Evidence {
 	type said struct {
 		names []string
@@ -615,7 +616,7 @@ func standOut(told []linkVerdict, ill []string, g steps.Grade) steps.Found {
 				which = " to the others"
 			default:
 				links++
-				// One to a node that is well tells what is the matter with this one: they are the majority.
+				// A link to a healthy node shows what is wrong with this one: those are the majority.
 				if at.Grade != g || is[at.link[0]] && is[at.link[1]] {
 					at = t
 				}
@@ -634,8 +635,8 @@ func standOut(told []linkVerdict, ill []string, g steps.Grade) steps.Found {
 	return f
 }
 
-// mostNames is how long a list of names may be, in bytes: what many nodes that don't follow each other are called
-// nobody reads.
+// mostNames is how long a list of names may be, in bytes: long lists of names that don't follow each other
+// are not read.
 const mostNames = 200
 
 // named are names folded, and where that is long the first of them and how many more.
@@ -685,8 +686,8 @@ func (s sayings) who(name string, nodes []string) (who map[string][]string, of m
 	return who, of
 }
 
-// apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03 has
-// 1,500 bytes. " It is of what nodes say of themselves; empty where nothing tells them apart so.
+// apart says what outliers have, and all other nodes have alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03
+// has 1,500 bytes. " It comes from the nodes' own evidence; empty if nothing separates them.
 func apart(told []linkVerdict, nodes, ill []string) string {
 	said := saidOf(told, nodes)
 	one := nodes[slices.IndexFunc(nodes, func(n string) bool { return !slices.Contains(ill, n) })]
@@ -721,7 +722,7 @@ func apart(told []linkVerdict, nodes, ill []string) string {
 	return all.String()
 }
 
-// owned is a value as somebody has it: a word has no unit, and what is missing nobody has.
+// owned is a value with its unit, if it has one; a missing value has none.
 func owned(e steps.Evidence) string {
 	text := fmt.Sprint(e.Value)
 	if v, ok := e.Number(); ok && v == math.Trunc(v) && math.Abs(v) < 1e15 {

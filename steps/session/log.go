@@ -41,7 +41,7 @@ type nodePart struct {
 // createLog begins the file of a run in a folder.
 func createLog(dir string, r *run) (*logFile, error) {
 	if !steps.IsID(r.cell.ID) {
-		// Whoever read the cell has looked; a path is made of nothing else.
+		// The cell's id was checked when it was read; a path is made of nothing else.
 		return nil, fmt.Errorf("the id %q can't be a file's name", r.cell.ID)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

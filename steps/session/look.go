@@ -27,8 +27,8 @@ type look struct {
 	asks int       // how often cells had been queued when it began
 }
 
-// over is what was found, with a link under test. The error is of its two nodes alone: one
-// beside them that does not answer is no reason not to run, and says so in its Node.
+// over is what was found, with a link under test. The error is about its two nodes only: another node that
+// does not answer is no reason not to run, and its Node says so.
 func (l look) over(o Options, link steps.Link) (steps.Rig, error) {
 	return o.over(l.rig, link), errors.Join(l.errs[link.Here], l.errs[link.Peer])
 }
@@ -44,7 +44,7 @@ func lookAt(ctx context.Context, o Options) look {
 	return l
 }
 
-// of is a look of which some nodes are looked at anew: the others are as they were seen last.
+// of is a look in which some nodes are probed again; the others are as they were seen last.
 func (l look) of(ctx context.Context, o Options, nodes []int) look {
 	l.rig.Nodes, l.errs = slices.Clone(l.rig.Nodes), slices.Clone(l.errs)
 	l.renew(ctx, o, nodes)
@@ -104,7 +104,7 @@ func (o Options) commands() []steps.Command {
 				switch {
 				case i >= 0:
 					all[i].Probed = true
-				case steps.IsCommand(need): // it may come from somebody's file, and becomes a word of a script
+				case steps.IsCommand(need): // it may come from an untrusted file, and becomes a word of a script
 					all = append(all, steps.Command{Name: need, Probed: true})
 				}
 			}
@@ -188,8 +188,8 @@ func (s *Session) probe(ctx context.Context, age time.Duration) (steps.Rig, erro
 	return s.look(ctx, age).over(s.o, s.currentLink())
 }
 
-// look looks at the nodes, unless the last look is younger than age and began after cells were
-// queued last, and tells what it found. What was seen of nodes that do not answer now is kept as it was.
+// look probes the nodes, unless the last look is younger than age and began after cells were queued last, and
+// reports what it found. What was seen of nodes that do not answer now is kept as it was.
 func (s *Session) look(ctx context.Context, age time.Duration) look {
 	s.mu.Lock()
 	last, ok, asks := s.last, s.probed && s.last.asks == s.asks, s.asks
@@ -203,8 +203,8 @@ func (s *Session) look(ctx context.Context, age time.Duration) look {
 	return l
 }
 
-// keep makes a look the session's, where both ends of the link under test answered. It is
-// told where it is new, or always.
+// keep makes a look the session's, if both ends of the link under test answered. It is reported if it is new,
+// or always.
 func (s *Session) keep(l look, always bool) {
 	s.mu.Lock()
 	rig, err := l.over(s.o, s.link)
@@ -221,7 +221,7 @@ func (s *Session) keep(l look, always bool) {
 	}
 }
 
-// watch is the time for the next look; never where there is no screen to tell.
+// watch is the time for the next look; never if there is no screen.
 func (s *Session) watch() <-chan time.Time {
 	if !s.o.Sample {
 		return nil
@@ -229,6 +229,6 @@ func (s *Session) watch() <-chan time.Time {
 	return time.After(watchEvery)
 }
 
-// lookAgain looks at the nodes and tells what has changed. A node that does not answer
-// is told by its connection.
+// lookAgain probes the nodes and reports what has changed. For a node that does not answer, its connection
+// does.
 func (s *Session) lookAgain() { s.keep(lookAt(s.life, s.o), false) }

@@ -56,8 +56,7 @@ func unfinished(ctx context.Context, result steps.Result, err error) steps.Verdi
 	return steps.Verdict{Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: reason}
 }
 
-// measured measures the pairs of a cell, and tells what comes next. p is nil where nothing could be
-// begun.
+// measured measures the pairs of a cell, and reports what comes next. p is nil if nothing could be begun.
 func (r *run) measured(ctx context.Context) (p *pairing, result steps.Result, err error) {
 	what, err := PairingOf(r.s.o.Tutorial, r.cell)
 	if err != nil {
@@ -77,7 +76,7 @@ func (r *run) measured(ctx context.Context) (p *pairing, result steps.Result, er
 	p.log = r.write
 	p.seen = r.s.look(ctx, fresh)
 	result.Rig, err = p.seen.over(r.s.o, r.s.currentLink())
-	r.s.note(err) // whoever of the link doesn't answer may be one of many
+	r.s.note(err) // a node of the link that doesn't answer may be one of many
 	if err := p.prepare(); err != nil {
 		return nil, result, err
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// shownShare is the share of the busiest rail's bytes from which another is named beside it.
+// shownShare is the share of the busiest rail's bytes from which another one is named, too.
 const shownShare = 0.05
 
-// moved tells what an interrupted run had moved until then, which the counters know though no
-// tool says it. It is empty where they know nothing.
+// moved says what an interrupted run had moved until then, by the counters; the tools do not say it. It is
+// empty if the counters are unknown.
 func moved(r steps.Result) string {
 	var all []steps.RailBytes
 	for _, s := range r.Stages {
@@ -29,7 +29,7 @@ func moved(r steps.Result) string {
 				b.Dev+" of "+r.Rig.NameOf(b.End), registry.Size(float64(n)), b.Seconds, registry.Gbps(float64(n)*8/b.Seconds/1e9)))
 		}
 	}
-	// A short run moves a little beside it that is nobody's figure.
+	// A short run moves a few other bytes, which mean nothing.
 	if most < 1e6 || texts == nil {
 		return ""
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
-// Of two railbenches on one rig one runs, and the other is told who does and comes after it.
-// The nodes are locked for as long as cells follow each other: what would meet another's load,
-// ports and changes has the link's nodes for itself.
+// Of two railbenches on one rig one runs; the other is shown who does, and comes after it. The nodes are
+// locked for as long as cells follow each other: what would collide with another's load, ports and changes
+// has the link's nodes to itself.
 
 // lockLinger is how long nodes stay locked after a cell: run gives the next one only then.
 const lockLinger = 3 * time.Second
@@ -85,9 +85,8 @@ type busyError string
 
 func (e busyError) Error() string { return string(e) }
 
-// tryLock locks all of some nodes or none, and says who has one: whoever kept the first while it
-// waits for another could wait for somebody who does the same. A node that can't be asked is
-// nobody's; what runs on it next says why.
+// tryLock locks all of some nodes or none, and says who holds one. Keeping the first lock while waiting for
+// another could be a deadlock. A node that can't be asked counts as free; what runs on it next reports why.
 func (s *Session) tryLock(ctx context.Context, nodes []int) (by string) {
 	for _, i := range nodes {
 		if c := s.locks[i]; c != nil && !c.Lost() {

@@ -11,11 +11,10 @@ import (
 // drawEvery is how often lines are handed over: a screen cannot show more.
 const drawEvery = time.Second / 30
 
-// An outbox holds events until they are fetched. It never blocks who puts, and drops
-// nothing but lines, and tables in place of which there is a newer one: of one run it
-// keeps the last steps.KeepLines, or what steps.KeepBytes have room for, and counts the
-// rest. So a flood that nobody draws
-// stays bounded, even while nobody fetches because a pager has the terminal.
+// An outbox holds events until they are fetched. It never blocks, and drops only lines, and tables that a
+// newer one replaces: of one run it keeps the last steps.KeepLines, or as many as fit into steps.KeepBytes,
+// and counts the rest. So a flood stays bounded, even while nothing is fetched because a pager has the
+// terminal.
 type outbox struct {
 	mu      sync.Mutex
 	events  []steps.Event
@@ -31,8 +30,8 @@ type outbox struct {
 // end nothing that others do comes before or after what it prints.
 type waiting struct {
 	printed, measured int // indices into events, from 1
-	// lines take the place of those at printed when somebody fetches: an event made anew for
-	// each line would be most of what a flood costs.
+	// lines replace those at printed when they are fetched: making an event for each line would be most of
+	// the cost of a flood.
 	lines   []steps.OutputLine
 	dropped int
 	bytes   int // of the lines
@@ -42,8 +41,8 @@ func newOutbox() *outbox {
 	return &outbox{news: make(chan struct{}, 1), waiting: map[steps.RunID]*waiting{}}
 }
 
-// put adds an event, and drops it once the outbox is closed. A table takes the place of the run's
-// last one that nobody fetched; an end settles the run's lines, so that they come before it.
+// put adds an event, and drops it once the outbox is closed. A table replaces the run's last one if that was
+// not fetched; an end settles the run's lines, so that they come before it.
 func (o *outbox) put(e steps.Event) {
 	o.mu.Lock()
 	if o.closed {
@@ -124,7 +123,7 @@ func (o *outbox) add(run steps.RunID, cell string, l steps.OutputLine) {
 			w.bytes -= w.lines[n].Size()
 			n++
 		}
-		// In place: nobody else has them before they are fetched.
+		// In place: until it is fetched, it is not shared.
 		left := copy(w.lines, w.lines[n:])
 		clear(w.lines[left:])
 		w.lines = w.lines[:left]
@@ -153,9 +152,9 @@ func (o *outbox) ring() {
 	}
 }
 
-// next waits for events and gives all of them, in order; false once the outbox is closed and
-// empty, or where ctx has ended. Lines alone wait until drawEvery has passed since the last time.
-// Whoever gets the events owns them. One at a time may call it.
+// next waits for events and gives all of them, in order; false once the outbox is closed and empty, or ctx
+// has ended. Lines alone wait until drawEvery has passed since the last time. The caller owns the events.
+// Only one goroutine may call it at a time.
 func (o *outbox) next(ctx context.Context) ([]steps.Event, bool) {
 	for {
 		o.mu.Lock()

@@ -29,11 +29,11 @@ type Pairing struct {
 	Bandwidth, Latency steps.Cell
 	// Known, where not nil, is an earlier matrix that this one goes on with.
 	Known *pairs.Matrix
-	// Measured, where not nil, is told after each round how many tests are done, and what comes next. An
-	// error ends the run: what can't be kept is not measured for nothing. It is called by one
-	// goroutine, while nothing is measured.
+	// Measured, where not nil, is called after each round with how many tests are done, and what comes next.
+	// An error ends the run: results that can't be kept are not measured. It is called by one goroutine,
+	// while nothing is measured.
 	Measured func(m *pairs.Matrix, p pairs.Progress) error
-	// Logged, where not nil, is told in a sentence at the end where the output of those tests is that
+	// Logged, where not nil, is called at the end with a sentence about where the output is of the tests that
 	// did not pass, if there are any.
 	Logged func(where string)
 }
@@ -54,7 +54,7 @@ type pairing struct {
 
 	mu   sync.Mutex // guards what follows and the matrix's conditions: pairs are measured side by side
 	dead map[int]string
-	log  func(line steps.OutputLine, cut bool) // takes what tests printed that did not pass; nil where nobody does
+	log  func(line steps.OutputLine, cut bool) // gets the output of tests that did not pass; nil is allowed
 }
 
 // pairing is a run of a Pairing.
@@ -384,8 +384,8 @@ func (p *pairing) all(ctx context.Context) error {
 	return nil
 }
 
-// suspects measures those that look bad again: half as many beside each other each time, until one is
-// alone. Who is good meanwhile is out of it.
+// suspects measures those that look bad again: half as many at a time in each round, until one is alone. A
+// pair that is good then is no longer suspect.
 func (p *pairing) suspects(ctx context.Context, what steps.Measure) error {
 	left := p.m.Suspects(what)
 	most := 0
@@ -495,7 +495,7 @@ func (p *pairing) test(ctx context.Context, what steps.Measure, rig steps.Rig, p
 		cell = p.Latency
 	}
 	params := p.params[cell.ID]
-	why := p.s.o.refuses(cell, params) // as it came: what is changed here is nobody's script
+	why := p.s.o.refuses(cell, params) // unchanged: edits of cells do not apply here
 	cell.EachRail = false
 	if p.s.o.Limit > 0 {
 		cell.Limit = p.s.o.Limit

@@ -17,14 +17,14 @@ func Params(c steps.Catalog, t steps.Tutorial) []steps.Param {
 		i := slices.IndexFunc(all, func(q steps.Param) bool { return q.Name == p.Name })
 		if i < 0 {
 			p.Does = "a parameter of this runbook"
-			// Nobody but its author knows what its scripts do with it.
+			// Only its author knows what its scripts do with it.
 			p.Program = true
 			all = append(all, p)
 			continue
 		}
 		value, err := all[i].Parse(p.Default)
 		if err != nil {
-			value = p.Default // it is told when somebody sets it
+			value = p.Default // it is reported when it is set
 		}
 		all[i].Default = value
 	}

@@ -51,8 +51,8 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 	return all
 }
 
-// planAll is what a change of all nodes would execute: over every link from a node to the next, and on
-// each node at once what these ask of it. A link that refuses is told alone: none is changed.
+// planAll is what a change of all nodes would execute: over every link from a node to the next, and on each
+// node all of that at once. A link that refuses is shown alone: no node is changed.
 func planAll(o Options, rig steps.Rig, c steps.Cell, params map[string]string) (all []Planned) {
 	type side struct {
 		rig   steps.Rig
@@ -279,12 +279,12 @@ func unseen(c string) string {
 	return sanitize.Line(c)
 }
 
-// plannedBacks are the ways back that a cell would run in place of its script.
+// plannedBacks are the rollbacks that a cell would run in place of its script.
 func plannedBacks(o Options, c steps.Cell) (all []Planned) {
 	if c.Change.Undoes == "" || o.Journal == nil {
 		return nil
 	}
-	entries, _ := o.Journal.Entries() // what cannot be read is told when the cell runs
+	entries, _ := o.Journal.Entries() // what cannot be read is reported when the cell runs
 	for _, entry := range slices.Backward(entries) {
 		for _, p := range entry.Nodes {
 			if i, ok := nodeOf(o, nil, p); ok {

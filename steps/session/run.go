@@ -24,7 +24,7 @@ import (
 	"github.com/railbench/railbench/steps/traffic"
 )
 
-// What a run waits for, beside the cell's own limit.
+// What a run waits for, apart from the cell's own limit.
 const (
 	readyLimit  = 15 * time.Second // until a server is ready
 	serverGrace = 5 * time.Second  // for a server to end once its client is done
@@ -58,7 +58,7 @@ type run struct {
 	params map[string]string
 	// vars are what the services give the scripts, by End.
 	vars [2]map[string]string
-	// before are the counters of all nodes when the stage that runs began; nil where nobody asked.
+	// before are the counters of all nodes when the stage began; nil if they were not read.
 	before []meter.Counters
 	// after are those of its end, and idle those that the next stage begins with; nil where it reads them itself.
 	after, idle []meter.Counters
@@ -80,7 +80,7 @@ type run struct {
 	unkept string
 }
 
-// untrusted is why a cell of somebody else's does not run.
+// untrusted is why a cell from an untrusted file does not run.
 const untrusted = "its script is from an untrusted or changed file. Read it, then press T on the " +
 	"screen or run: railbench trust FILE"
 
@@ -88,13 +88,12 @@ const untrusted = "its script is from an untrusted or changed file. Read it, the
 const untrustedValue = "its parameter %s is %q, from an untrusted or changed file. Read its script, " +
 	"then press T or run: railbench trust FILE"
 
-// do runs the cell and collects its result. The error says that a node could not
-// be reached, or that nothing could be planned.
+// do runs the cell and collects its result. The error says that a node could not be reached, or that nothing
+// could be planned.
 //
-// What would stop it is asked in the order of what it tells the user: a tool that is
-// missing is so whatever state the rails are in; a bond hides rails, so that "no rails"
-// would send him to the cables; a service costs time, and has to be stopped again, so it is
-// started when nothing else can be in the way.
+// Obstacles are looked for in the order of what helps the user: a missing tool is missing whatever state the
+// rails are in; a bond hides rails, so "no rails" would send the user to the cables; a service costs time,
+// and has to be stopped again, so it is started when nothing else can be in the way.
 func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if why := r.s.o.refuses(r.cell, r.params); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
@@ -296,7 +295,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	return st
 }
 
-// restarted names the nodes that have started anew between two readings.
+// restarted names the nodes that have rebooted between two readings.
 func restarted(rig steps.Rig, before, after []meter.Counters) (names []string) {
 	for e, n := range rig.Nodes[:len(after)] {
 		if meter.Restarted(before[e], after[e]) {
@@ -347,11 +346,10 @@ func (s *server) end(out steps.Output) {
 	close(s.ended)
 }
 
-// roles starts the roles in order and ends the servers when the last is done.
-// Outputs stand in the order of the roles. The error says why the last role was not started, or
-// that nothing was printed for too long; what the roles themselves did is in their outputs.
-// It returns when nothing of them is alive: each server is waited for, also one that was just
-// told to end.
+// roles starts the roles in order and ends the servers when the last is done. Outputs stand in the order of
+// the roles. The error says why the last role was not started, or that nothing was printed for too long; what
+// the roles themselves did is in their outputs. It returns when none of them is alive: each server is waited
+// for, even one that was just asked to end.
 func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stage) error {
 	if !r.cell.Probed() {
 		return r.inOrder(ctx, rig, pair, r.cell.Roles, st)
@@ -430,11 +428,10 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 // carry something, since the look before.
 type linkActivity struct{ went, moves bool }
 
-// watch ends the roles where nothing was printed for the cell's stall limit and nothing moves, or where a link of the
-// test went down: UCX doesn't tell of that, and the counters know at once. They are asked where
-// nothing was printed for a while, so that nobody looks while all goes well. It gives the
-// context to run them in, and what stops the watch, to be called when they have ended; whether
-// it was the watch that ended them is in the context's cause.
+// watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, or if a link of
+// the test went down: UCX doesn't report that, and the counters show it at once. They are read only after a
+// silence, so that a good run is not disturbed. It gives the context to run the roles in, and a function that
+// stops the watch, to be called when they have ended. If the watch ended them, the context's cause says so.
 func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
@@ -468,7 +465,8 @@ func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity
 	return ctx, func() { cancel(nil) }
 }
 
-// vitals looks at the links that the cell leads over. What they carried before the first look is no sign of life.
+// vitals looks at the links that the cell leads over. What they carried before the first look does not count
+// as a sign of life.
 func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) linkActivity {
 	rt, ok := traffic.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
 	var last []meter.Counters
@@ -513,8 +511,8 @@ func (r *run) everywhere(ctx context.Context, rig steps.Rig, pair int, role step
 	return outputs
 }
 
-// atOnce does n things beside each other, and returns when all are done, also where ctx has
-// ended: each of them sees that by itself, and may have something to end on a node.
+// atOnce does n things at the same time, and returns when all are done, even if ctx has ended: each of them
+// notices that itself, and may have something to end on a node.
 func atOnce(ctx context.Context, clock runner.Clock, n int, do func(context.Context, int)) {
 	all := make([]chan struct{}, n)
 	for i := range all {
@@ -545,8 +543,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	name := rig.At(end).Name
 	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
 	notStarted := steps.Output{Role: role.Name, End: end}
-	// A client would measure against whoever listens there, and what it then says would be of
-	// somebody else's program.
+	// A client would measure against the program that listens there, and its result would be that program's.
 	if port != "" {
 		if taken, err := r.listens(ctx, rig.At(end).No, port, 0); err != nil || taken {
 			s.end(notStarted)
@@ -568,7 +565,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	ready := make(chan struct{})
 	isReady := sync.OnceFunc(func() { close(ready) })
 	clock.Go(ctx, func(ctx context.Context) {
-		// A server outlasts its client: the client's limit is the one that is told.
+		// A server outlasts its client: the client's limit is the one that is reported.
 		s.end(r.one(ctx, rig, pair, role, end, r.limit()+2*readyLimit, func(l runner.Line) {
 			if line != nil && line.MatchString(l.Text) {
 				isReady()
@@ -712,7 +709,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 		out.Err = err.Error()
 		if e, ok := errors.AsType[*runner.Error](err); ok {
 			out.Failed = e.Kind
-			out.Err = e.Cause() // whoever tells it says which role, and where
+			out.Err = e.Cause() // the caller adds which role, and where
 			if e.Kind == runner.Lost {
 				r.s.note(err)
 			}
@@ -732,8 +729,8 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 	return out
 }
 
-// read has the cell's parser read what a role printed. A parser that panics is a defect of
-// railbench, told as one, and ends neither the run nor the program.
+// read has the cell's parser read what a role printed. A parser that panics is a defect of railbench. It is
+// reported as one, and ends neither the run nor the program.
 func (r *run) read(out *steps.Output, said *spoken) {
 	parser, ok := r.s.o.Catalog.Parsers[r.cell.Parser]
 	if !ok {
@@ -782,10 +779,9 @@ func (s *spoken) add(line runner.Line) {
 	}
 }
 
-// worth reports whether the live table is to be read anew, some time after the last one. It
-// reads all of what was printed: at each of the lines that UCX logs at the level trace, that
-// alone would take longer than the tool, which waits for whoever reads its pipe. What is
-// short is read at each line, so that no row of a table is late.
+// worth reports whether the live table should be read again, some time after the last one. It reads all of
+// the output: at each of the lines that UCX logs at level trace that would take longer than the tool, which
+// waits for the reader of its pipe. Short output is read at each line, so that no row of a table is late.
 func (s *spoken) worth(since time.Duration) bool {
 	return !s.cut && (s.stdout.Len() < liveText || since >= livePause)
 }
@@ -823,7 +819,7 @@ func script(cell steps.Cell, role steps.Role, limit time.Duration,
 	return runner.Script{Name: cell.ID, Body: body, Vars: used, Limit: limit, Root: role.Root}
 }
 
-// roleVariable holds the role's name: what two roles share tells by it which one it is.
+// roleVariable holds the role's name: code that two roles share can see which one it runs in.
 const roleVariable = "ROLE"
 
 // interpreted is the shell that hands a script to another program, with the variables that it
@@ -879,7 +875,7 @@ func (r *run) counters(ctx context.Context, rig steps.Rig, pair int) []meter.Cou
 		read.Limit = readyLimit
 		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], read)
 		if err == nil {
-			c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
+			c[e], _ = meter.ParseCounters(out) // what is missing is reported where it is used
 		}
 	})
 	return c
@@ -894,8 +890,8 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig, pair int) []mete
 	if r.s.life.Err() != nil {
 		return make([]meter.Counters, len(r.counted(rig)))
 	}
-	// As long as the session, but on this run's behalf: on a rig with a clock of its own somebody
-	// new would wait for this run to give up its turn, and this run for him.
+	// As long as the session, but as part of this run: on a rig with a clock of its own, a new participant
+	// would wait for this run to give up its turn, and this run for it.
 	lasting, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	defer context.AfterFunc(r.s.life, done)()
@@ -910,8 +906,8 @@ func (r *run) tell(format string, args ...any) {
 	}
 }
 
-// print hands a line to whoever watches and to the log. Roles print at once: logMu keeps their
-// lines whole. cut says that the line goes on in the next one.
+// print hands a line to the screen and to the log. Roles print at the same time: logMu keeps their lines
+// whole. cut says that the line goes on in the next one.
 func (r *run) print(line steps.OutputLine, cut bool) {
 	if r.held != nil {
 		r.hold(heldLine{line, cut, false})
@@ -934,8 +930,8 @@ func (r *run) write(line steps.OutputLine, cut bool) {
 	}
 }
 
-// openLog starts the file with the full output. A log that cannot be written is
-// told and does not stop the run.
+// openLog starts the file with the full output. A log that cannot be written is reported and does not stop
+// the run.
 func (r *run) openLog(dir string) {
 	if dir == "" {
 		return
@@ -949,8 +945,8 @@ func (r *run) openLog(dir string) {
 	r.log = log
 }
 
-// closeLog ends the log and gives its file; empty where there is none, or where it is not whole.
-// A line that is told after it is on the screen alone.
+// closeLog ends the log and gives its file; empty if there is none, or it is incomplete. A later line is on
+// the screen only.
 func (r *run) closeLog() string {
 	r.logMu.Lock()
 	log := r.log

@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/rate"
 )
 
-// sampleFor is the limit of a sampler: it is started anew when it ends.
+// sampleFor is the limit of a sampler: it is started again when it ends.
 const sampleFor = 24 * time.Hour
 
 // retryEvery is the pause before a sampler is started again.
@@ -38,7 +38,7 @@ type samplers struct {
 	s    *Session
 	work sync.WaitGroup
 
-	mu     sync.Mutex  // guards what follows, and whoever sends on or closes the session's boards
+	mu     sync.Mutex  // guards what follows, and the sends on and the close of the session's boards
 	of     []sampler   // by the nodes' numbers
 	sent   meter.Board // the last one
 	sentAt time.Time
@@ -63,7 +63,7 @@ func newSamplers(s *Session) *samplers {
 	return p
 }
 
-// follow makes the samplers fit the rig: one that reads other rails is started anew.
+// follow makes the samplers fit the rig: one whose rails have changed is started again.
 func (p *samplers) follow(rig steps.Rig) {
 	if !p.s.o.Sample {
 		return
@@ -80,7 +80,7 @@ func (p *samplers) follow(rig steps.Rig) {
 			places = append(places, portOf(r))
 			link := r.RateGbps
 			if r.Netdev.SpeedGbps == 0 && !r.InfiniBand() {
-				link = 0 // declared by soft-RoCE, known by nobody
+				link = 0 // soft-RoCE declares a rate, but the real one is unknown
 			}
 			gauges = append(gauges, meter.Gauge{
 				Port: r.Port, Cable: r.PhysPort + 1,
@@ -115,8 +115,8 @@ func (p *samplers) follow(rig steps.Rig) {
 	p.publish(true)
 }
 
-// sample keeps one sampler running, until ctx ends. A line of one that was replaced meanwhile
-// is dropped (node is no longer the node's own): its rails are others.
+// sample keeps one sampler running, until ctx ends. A line of one that was replaced meanwhile is dropped
+// (node is no longer the node's own): its rails are others.
 func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, node *meter.Node) {
 	script := runner.Script{
 		Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor, Patient: true,
@@ -156,14 +156,14 @@ func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, nod
 	}
 }
 
-// examine keeps one look at a node's adapters and GPUs running beside its sampler, until ctx ends.
+// examine keeps one health sampler of a node's adapters and GPUs running, until ctx ends.
 func (p *samplers) examine(ctx context.Context, no int, node *meter.Node) {
 	script := runner.Script{
 		Name: "health", Body: health.Script, Vars: health.Vars(health.Every * p.s.o.Speed), Limit: sampleFor, Patient: true,
 	}
 	for ctx.Err() == nil {
 		var round strings.Builder
-		// Why it ended is told by the gauges; that nothing is heard any more, by its age.
+		// The gauges say why it ended; the age of its figures shows that there are no new ones.
 		_, _ = p.s.o.Nodes[no].Run(ctx, script, func(line runner.Line) {
 			switch {
 			case line.Stream != runner.Stdout:
@@ -181,7 +181,7 @@ func (p *samplers) examine(ctx context.Context, no int, node *meter.Node) {
 	}
 }
 
-// take adds a round of health, unless the sampler beside it was replaced meanwhile.
+// take adds a round of health, unless the node's sampler was replaced meanwhile.
 func (p *samplers) take(no int, node *meter.Node, round string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,9 +24,8 @@ type Store interface {
 	Close() error
 }
 
-// Saving says where a session is kept: in Store, which is open already, or in one that
-// Begin makes when the first cell starts, so that whoever only looks around leaves no file.
-// The zero value keeps nothing.
+// Saving says where a session is kept: in Store, which is open already, or in one that Begin makes when the
+// first cell starts, so that just looking around leaves no file. The zero value keeps nothing.
 type Saving struct {
 	Store Store
 	Begin func() (Store, error)
@@ -128,8 +127,8 @@ func (v *saver) sample(b meter.Board) {
 	}
 }
 
-// close keeps what came after nobody fetched any more, and the session for the last time.
-// The outbox is closed.
+// close keeps the events that came after the last fetch, and the session for the last time. The outbox is
+// closed.
 func (v *saver) close(out *outbox) error {
 	for ok := true; ok; {
 		_, ok = v.fetch(context.Background(), out)

@@ -21,8 +21,7 @@ type Service interface {
 	// once none of its scripts is alive; its error says what could not be cleaned.
 	// Where this machine has not what it takes the error is an Absent.
 	Start(ctx context.Context, r Request) (vars [2]map[string]string, stop func() error, err error)
-	// Plan gives the variables as a dry run shows them; it starts nothing and has
-	// neither nodes nor anybody to tell.
+	// Plan gives the variables as a dry run shows them; it starts nothing, has no nodes, and prints nothing.
 	Plan(r Request) map[string]string
 }
 

@@ -1,7 +1,6 @@
-// Package session runs the cells of a tutorial on a rig's nodes and tells what
-// happens as events. It owns the goroutines, the queue, the log on disk and the
-// samplers; what events mean is steps.Notebook's, what a result means is the
-// judges'.
+// Package session runs the cells of a tutorial on a rig's nodes and reports what happens as events. It owns
+// the goroutines, the queue, the log on disk and the samplers; what events mean is steps.Notebook's, what a
+// result means is the judges'.
 package session
 
 import (
@@ -28,8 +27,8 @@ import (
 type Options struct {
 	Rig       string // the rig's name
 	Simulated bool
-	// Speed is how much faster the nodes' time goes than ours where somebody watches; 0
-	// is 1. What a session itself waits for is in the nodes' time (runner.ClockOf).
+	// Speed is how much faster the nodes' time goes than the user's, if there is a screen; 0 is 1. What a
+	// session itself waits for is in the nodes' time (runner.ClockOf).
 	Speed float64
 	// Nodes are the rig's, two or more, in the order of the rig file: a node's place here
 	// is its number. Where says how each is reached, for people.
@@ -56,9 +55,9 @@ type Options struct {
 	Programs map[string]string
 	// Services, by the name that a cell's With has, are what railbench runs for cells.
 	Services map[string]Service
-	// Claimant is who others are told has the nodes; without a token they are nobody's.
+	// Claimant is how this railbench introduces itself to others; without a token it takes no locks.
 	LockOwner runner.LockOwner
-	// OnWait, where not nil, is told which cell waits for whom.
+	// OnWait, where not nil, is called with the cell that waits, and for whom.
 	OnWait   func(string)
 	versions *versions // a session's; nil has tools asked each time
 
@@ -70,7 +69,7 @@ type Options struct {
 	Limit time.Duration
 	// Confirm is asked before a change; nil refuses every change.
 	Confirm Confirmer
-	// Journal keeps the ways back of changes; nil refuses every change.
+	// Journal keeps the rollbacks of changes; nil refuses every change.
 	Journal *undo.Journal
 	// ChangeTime is how long a change has to be confirmed; 0 is two minutes.
 	ChangeTime time.Duration
@@ -127,7 +126,7 @@ type Session struct {
 	// boards has room for one, which the newest replaces. Only samplers.publish sends, and
 	// only samplers.stop closes, both under the samplers' mu.
 	boards chan meter.Board
-	// questions has no room: one that nobody fetches is still the node's.
+	// questions has no room: a question that was not fetched is still the node's.
 	questions chan steps.Question
 
 	//nolint:containedctx // the session's own life, no call's: ends at Close
@@ -135,9 +134,9 @@ type Session struct {
 	end  context.CancelFunc
 	work sync.WaitGroup // the worker and ask
 
-	// mu guards what follows, up to idle. It is taken before the outbox's own, never after: an
-	// event that tells of a change is put while mu is held, so that events come in the order
-	// of the changes. No node is asked anything while it is held.
+	// mu guards what follows, up to idle. It is taken before the outbox's own, never after: the event of a
+	// change is put while mu is held, so that events come in the order of the changes. No node is asked
+	// anything while it is held.
 	mu        sync.Mutex
 	tutorial  steps.Tutorial // with what was edited
 	queue     []string
@@ -213,10 +212,9 @@ func (s *Session) Open() {
 	})
 }
 
-// Close interrupts what runs, waits until nothing of it is alive on any node,
-// and closes the nodes. The order matters: the nodes are closed when nobody uses them any
-// more, and the outbox after them, because what they say while they close is told, too. The
-// file is written last, from all that was put.
+// Close interrupts what runs, waits until nothing of it is alive on any node, and closes the nodes. The order
+// matters: the nodes are closed when they are not used any more, and the outbox after them, because it gets
+// what they report while they close. The file is written last, from all events.
 func (s *Session) Close() error {
 	s.Interrupt()
 	s.end()
@@ -231,8 +229,8 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run queues cells in this order. The queue stops at the first FAIL of a cell that
-// is no check. Checks that measure nothing run side by side.
+// Run queues cells in this order. The queue stops at the first FAIL of a cell that is not a check. Checks
+// that measure nothing run at the same time.
 func (s *Session) Run(ids ...string) { s.enqueue(ids) }
 
 func (s *Session) enqueue(ids []string) {
@@ -268,15 +266,14 @@ func (s *Session) Edit(part string, cells []steps.Cell) {
 	defer s.mu.Unlock()
 	if s.o.Trust != nil {
 		s.o.Trust.Foreign(s.tutorial) // met before the edit: what is there is not the user's
-		// That it will not last is told when it is asked for again.
+		// That it will not last is said when the user asks for it again.
 		_ = s.o.Trust.Edited(s.tutorial.CellsOf(part), cells)
 	}
 	s.tutorial = s.tutorial.With(part, cells)
 	s.out.put(steps.PartChanged{Part: part, Cells: cells})
 }
 
-// Trust lets a cell run that came in somebody else's file. The error says that this holds
-// for now and will not last.
+// Trust lets a cell from an untrusted file run. The error says that this holds for now and will not last.
 func (s *Session) Trust(id string) error {
 	s.mu.Lock()
 	c, ok := s.tutorial.Cell(id)
@@ -407,8 +404,8 @@ func Named(o Options) steps.Rig {
 	return rig.Over(o.link())
 }
 
-// SetLink chooses the link under test for the cells that run from now on. It is refused
-// while a cell runs or waits: what it measures would be told of other nodes.
+// SetLink chooses the link under test for the cells that run from now on. It is refused while a cell runs or
+// waits: its result would be shown for other nodes.
 func (s *Session) SetLink(l steps.Link) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
