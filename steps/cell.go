@@ -64,14 +64,14 @@ type Cell struct {
 	With []string
 	// Own names what railbench does itself in place of a script; Roles is empty then.
 	Own string
-	// Pairs are the two cells, of bandwidth and of latency, that it measures between every two nodes
-	// of the rig; empty where it is no matrix of pairs.
+	// Pairs are the two cells, of bandwidth and of latency, that it measures between every two nodes of the
+	// rig; nil if it is not a matrix of pairs.
 	Pairs []string `json:",omitempty"`
-	// Edited says that somebody has changed its scripts, and Scratch that somebody has
-	// added it: it is in no file.
+	// Edited says that the user has changed its scripts, and Scratch that the user has added it: it is in no
+	// file.
 	Edited, Scratch bool
-	// Asks has the user confirm the scripts first: they change something that is no
-	// network, and that railbench can't take back.
+	// Asks makes railbench ask the user before the scripts run: they change something other than the network,
+	// which railbench can't roll back.
 	Asks bool
 	// Hidden is off the screen by the user's wish. What it came to counts as before.
 	Hidden bool `json:",omitempty"`
@@ -120,9 +120,8 @@ const maxID = 100
 
 var idForm = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
 
-// IsID reports whether a word can be the id of a cell or a part: small letters, digits
-// and -, a hundred at most. Files are named after cells, and commands and lines name
-// them: whoever reads one from a file asks this first.
+// IsID reports whether a word can be the id of a cell or a part: small letters, digits and -, a hundred at
+// most. Ids become names of files and words of commands, so every id from a file is checked with this first.
 func IsID(id string) bool { return len(id) <= maxID && idForm.Regexp().MatchString(id) }
 
 var commandForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
@@ -138,8 +137,7 @@ func (c Cell) Retells() bool { return c.Own != "" && c.Pairs == nil }
 // Note reports whether it is text only: there is nothing to run.
 func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
 
-// Check is what an entry of the checklist has beside what every cell has: it looks
-// at one thing that can be wrong with a rig.
+// Check is what only an entry of the checklist has: it looks at one thing that can be wrong with a rig.
 type Check struct {
 	// Finds are the faults of the simulated rig that it has to see.
 	Finds []string
@@ -154,8 +152,7 @@ type Check struct {
 	EveryPair bool
 }
 
-// Cures names the cell that puts right what a check found; empty where there is none, or where it
-// does nothing for that.
+// Cures names the cell that fixes what a check found; empty if there is none, or it does not fix that.
 func (c Check) Cures(v Verdict) string {
 	if v.ByHand {
 		return ""
@@ -213,9 +210,9 @@ type Role struct {
 	// Before runs in front of the script, in the same shell. It is what several cells have
 	// in common, and is folded where the script is shown.
 	Before string `json:",omitempty"`
-	// Probe says that it is no lesson: railbench reads from it what the judge needs, after the
-	// other roles, and its output is in the log alone. In a cell with one nothing else is
-	// parsed or judged.
+	// Probe says that it is not part of the lesson: railbench reads from it what the judge needs, after the
+	// other roles, and its output is only in the log. In a cell with a probe nothing else is parsed or
+	// judged.
 	Probe bool `json:",omitempty"`
 	// Shared says that its script is that of the role before it: one block of the file.
 	Shared bool `json:",omitempty"`
@@ -227,7 +224,7 @@ type Role struct {
 	Expects []string `json:",omitempty"`
 }
 
-// Interpreters are what can run a script, beside the shell.
+// Interpreters are what can run a script, apart from the shell.
 func Interpreters() []string { return []string{"bash", "python3"} }
 
 // Text is all of a role that runs.
@@ -304,13 +301,13 @@ type Change struct {
 	// Undoes is the cell whose change is taken back, or Everything; where it left none the script
 	// runs, as a change of its own.
 	Undoes string
-	// Tries says that the interfaces' managers make the change, which stay theirs, and that it
-	// is taken back as soon as it was looked at. The script of the role back is how they
-	// forget it: the way back begins with it.
+	// Tries says that the interfaces' managers make the change and keep the interfaces, and that it is rolled
+	// back as soon as it was probed. The script of the role back makes the managers forget it: the rollback
+	// begins with that.
 	Tries bool
 }
 
-// RoleBack is the role of a script that a way back begins with.
+// RoleBack is the role of a script that a rollback begins with.
 const RoleBack = "back"
 
 // Looks are the scripts of a change that look at what it did.
@@ -339,15 +336,15 @@ type Ready struct {
 	Port string // a TCP port, or a variable that holds one, that listens on its node
 }
 
-// A Tutorial is the parts in order, and what is beside them.
+// A Tutorial is the parts in order, and the checklist.
 type Tutorial struct {
 	Title string
 	Parts []Part
-	// Checklist are the parts beside the notebook, which nobody runs by going through it:
-	// checks, the cells that put right what they find, and those that keep rails busy.
+	// Checklist are the parts that are not in the notebook: checks, the cells that fix what they find, and
+	// those that load rails.
 	Checklist []Part
-	// Sayings are what leads to a check: what people say and what tools print. They are made when somebody asks; nil
-	// is none.
+	// Sayings are what leads to a check: what people say and what tools print. They are made on the first
+	// use; nil is none.
 	Sayings func() *Sayings
 }
 
@@ -440,8 +437,8 @@ func (t Tutorial) Params() []Param {
 	return all
 }
 
-// Undoing is the one cell that takes back what another one changes. Of several nobody knows whose
-// change it is that stands in the way.
+// Undoing is the one cell that undoes what another one changes. If there are several, it is unknown whose
+// change is in the way.
 func (t Tutorial) Undoing() (undo Cell, ok bool) {
 	for _, p := range t.all() {
 		for _, c := range p.Cells {

@@ -24,7 +24,7 @@ func (t Tutorial) Checks() []Cell {
 	return slices.Concat(looks, measures)
 }
 
-// Fixes lists the cells of the checklist that are no checks.
+// Fixes lists the cells of the checklist that are not checks.
 func (t Tutorial) Fixes() []Cell {
 	var all []Cell
 	for _, p := range t.Checklist {
@@ -124,9 +124,9 @@ func (t Tutorial) best(scores map[string]float64) []Cell {
 	return found
 }
 
-// says reports that a text has a phrase in it: without regard to case and white
-// space, and with * for anything between two parts of it. A text of a few words that
-// is a part of the phrase says it, too: nobody types all of it. Both are plain.
+// says reports that a text contains a phrase, without regard to case and white space, and with * for anything
+// between two parts of it. A text of a few words that is a part of the phrase counts, too: users don't type
+// all of it. Both are plain.
 func says(text, phrase string) bool {
 	if has(text, phrase) {
 		return true

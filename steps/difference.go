@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Where a source document is wrong, a tutorial says so in a quotation with **In fact** in it.
-// An explanation that is interrupted by it each time is hard to follow: whoever shows it puts
-// a numbered mark in its place. The numbers go through the whole tutorial, so that one in a
-// margin, on the page and in print is the same one.
+// Where a source document is wrong, a tutorial says so in a quotation with **In fact** in it. An explanation
+// with many such interruptions is hard to follow, so a numbered mark takes the place of each. The numbers go
+// through the whole tutorial: one difference has the same number in a margin, on the page and in print.
 
 // A Difference is such a place.
 type Difference struct {

@@ -10,7 +10,7 @@ import (
 // An Event is something that happened. Every screen folds the same ones.
 type Event interface{ event() }
 
-// RunID tells the runs of a session apart; it is also the execution count.
+// RunID identifies a run of a session; it is also the execution count.
 type RunID int
 
 type (
@@ -60,19 +60,19 @@ type (
 	RigProbed struct{ Rig Rig }
 	// ParamsSet brings all parameters that are set. What runs after it has them.
 	ParamsSet struct{ Params Settings }
-	// PartChanged brings the cells of a part: somebody has edited, added or removed one.
+	// PartChanged brings the cells of a part: one was edited, added or removed.
 	PartChanged struct {
 		Part  string
 		Cells []Cell
 	}
-	// Saved tells where the session is saved, or why it is not.
+	// Saved says where the session is saved, or why it is not.
 	Saved struct {
 		Path string
 		Why  string
 		// Kept says that it is saved in Path all the same, and Why is about another file.
 		Kept bool
 	}
-	// NodeChanged tells the state of a node's connection.
+	// NodeChanged gives the state of a node's connection.
 	NodeChanged struct {
 		Node  int // its number
 		State runner.State
@@ -94,7 +94,7 @@ func (PartChanged) event()  {}
 func (Saved) event()        {}
 func (NodeChanged) event()  {}
 
-// LineKind tells how a line of a cell's output came about.
+// LineKind is where a line of a cell's output came from.
 type LineKind uint8
 
 // The kinds of lines.
@@ -122,7 +122,7 @@ type OutputLine struct {
 	Spans []Span
 }
 
-// What a tool's colours are told with, for those who must not see the runner.
+// The types of a tool's colours, for packages that must not import the runner.
 type (
 	Span  = runner.Span
 	Style = runner.Style
@@ -164,7 +164,7 @@ type ChangeQuestion struct {
 	// automatically, on the clock of the person who is asked and not the nodes', and Found
 	// what was seen.
 	Keep bool
-	// Final says that it is no change of the network, and can't be taken back.
+	// Final says that it does not change the network, and can't be rolled back.
 	Final    bool
 	Deadline time.Time
 	Found    Verdict
@@ -172,7 +172,7 @@ type ChangeQuestion struct {
 	Places []ChangePlace
 	// Warnings are sentences: what the change cuts off.
 	Warnings []string
-	// Rollback is a sentence: what happens if nobody confirms the change. Empty where it takes back another.
+	// Rollback is a sentence: what happens if the change is not confirmed. Empty if it undoes another change.
 	Rollback string
 }
 
@@ -195,7 +195,7 @@ type ChangePlace struct {
 	Set      []string
 	// Held are those that a manager configures. The change takes them from it.
 	Held []HeldNetdev
-	// Becomes is what becomes of them: "MTU 9000 on each"; empty where the script alone tells.
+	// Becomes is their state after the change: "MTU 9000 on each"; empty if only the script says it.
 	Becomes string
 }
 

@@ -68,9 +68,9 @@ func (f Figure) first() int {
 	return f.Rails[0]
 }
 
-// Unlike says which conditions of two figures differ, each with both of its values; empty where
-// they compare. What only one of them tells is no difference, and neither is the size of the
-// best of several messages: that one was found, and not set.
+// Unlike says which conditions of two figures differ, each with both of its values; empty if they can be
+// compared. A condition that is known for one of them only does not count, nor does the size of the best of
+// several messages: that was found, not set.
 func (f Figure) Unlike(g Figure) string {
 	var all []string
 	number := func(what string, a, b int) {

@@ -66,22 +66,22 @@ type CellState struct {
 	Log     string
 	Live    Table // what the run has measured so far
 	Rail    int   // that is being tested, from 1; 0 where the cell does not test each
-	// What it ran with: see Stale. Scripts is nil where nobody knows.
+	// What it ran with: see Stale. Scripts is nil if that is unknown.
 	Scripts []string
 	Params  map[string]string
 	Rig     Rig
 	changes int // of the notebook, at its last
 }
 
-// A Version tells two states of one cell apart: as long as it is the same, nothing of the
-// cell or of what it came to has changed.
+// A Version identifies a state of a cell: as long as it is the same, nothing of the cell or its result has
+// changed.
 type Version struct{ state, edit int }
 
 // Version is the version of a cell.
 func (n Notebook) Version(id string) Version { return Version{n.Cells[id].changes, n.edits} }
 
-// PlanVersion tells two states apart between which a plan may differ: as long as it is the same, the rig, the
-// parameters and the scripts are.
+// PlanVersion identifies a state on which a plan depends: as long as it is the same, the rig, the parameters
+// and the scripts are.
 func (n Notebook) PlanVersion() int { return n.plans }
 
 // Connection is the state of the connection to a node by its number.
@@ -201,8 +201,7 @@ func (n Notebook) longest() string {
 	return first
 }
 
-// with is a notebook with another state of a cell. The map is made anew: whoever holds an
-// older notebook keeps what it saw.
+// with is a notebook with another state of a cell. The map is a new one: older notebooks keep theirs.
 func (n Notebook) with(id string, c CellState) Notebook {
 	n.changes++
 	c.changes = n.changes
@@ -211,7 +210,7 @@ func (n Notebook) with(id string, c CellState) Notebook {
 	return n
 }
 
-// Put sets the state of a cell in place: for whoever makes a notebook that nobody else holds.
+// Put sets the state of a cell in place, for a notebook that is not shared yet.
 func (n *Notebook) Put(id string, c CellState) {
 	n.kept += c.Output.bytes - n.Cells[id].Output.bytes
 	n.Cells[id] = c
@@ -308,9 +307,8 @@ func (s Scroll) shorter() Scroll {
 	return Scroll{}.Skip(s.total - len(lines)).Append(lines)
 }
 
-// ByNode puts together what each node printed, in the order of their places: what several
-// print at once is mixed line by line, and says nothing of which has what. A line of
-// railbench's own that is of no node, such as the one with the rail, begins anew.
+// ByNode groups what each node printed, in the order of their places: lines that several nodes print at once
+// are mixed. A line of railbench's own without a node, such as the one with the rail, begins a new group.
 func (s Scroll) ByNode(place func(OutputLine) int) Scroll {
 	lines := s.Lines(0, s.Len())
 	from, sorted := 0, true
@@ -416,8 +414,8 @@ func (n Notebook) Progress(p Part) (ran, all int) {
 	return ran, all
 }
 
-// Way are the cells that belong to the tutorial's way: those that stand aside only where there are no others, and no
-// notes or hidden ones.
+// Way are the cells that belong to the tutorial's way. Optional ones count only if the part has no others;
+// notes and hidden ones don't.
 func (p Part) Way() []Cell {
 	runs := slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool { return c.Note() || c.Hidden })
 	main := slices.DeleteFunc(slices.Clone(runs), func(c Cell) bool { return c.Aside })

@@ -51,7 +51,7 @@ func PairRails(here, peer Node) []Pair {
 	return pairs
 }
 
-// LeadsElsewhere reports whether a rail is in one subnet with a rail of a node beside those of the link under test.
+// LeadsElsewhere reports whether a rail shares a subnet with a rail of a node outside the link under test.
 func (r Rig) LeadsElsewhere(rail Rail) bool {
 	return slices.ContainsFunc(r.Nodes[len(Ends):], func(n Node) bool { return leads(rail, n) })
 }
@@ -122,10 +122,10 @@ func (r Rig) Switched() bool {
 	})
 }
 
-// Cabled are the links of a rig that are there or should be, and those of them from each node to the next. All
-// are, where nodes are on a switch. In a ring of more than three, nodes that are no neighbours have none: neither
-// leads a rail to the other, and one of them has no rail left that leads nowhere. A node that would have no link
-// at all has lost it, and has them all.
+// Cabled are the links of a rig that exist or should exist, and those of them from each node to the next. On
+// a switch these are all links. In a ring of more than three, nodes that are not neighbours have none: no
+// rail of one leads to the other, and one of them has no rail without a peer. A node that would have no link
+// at all has lost it, and gets all links.
 func (r Rig) Cabled() (all, next []Link) {
 	nodes := r.byNo()
 	rails := make([][]netip.Prefix, len(nodes)) // read once: each is held against those of all other nodes
@@ -180,8 +180,9 @@ func (r Rig) Cabled() (all, next []Link) {
 	return all, next
 }
 
-// Doubled are links of nodes that have an IPv4 address in common which is a rail's, or its bond's, at one of them: of
-// more than two, each one's to the next. A container's bridge has the same address on all nodes, and is nobody's.
+// Doubled are links of nodes that share an IPv4 address which is a rail's, or its bond's, at one of them; of
+// more than two, from each to the next. A container's bridge has the same address on all nodes, and does not
+// count.
 func (r Rig) Doubled() []Link {
 	nodes := map[netip.Addr][]int{}
 	rails := map[netip.Addr]bool{}
@@ -227,16 +228,15 @@ func inOne(a, b netip.Prefix) bool {
 	return a.IsValid() && b.IsValid() && a.Addr() != b.Addr() && a.Contains(b.Addr()) && b.Contains(a.Addr())
 }
 
-// prefix is the subnet of a rail's address, which tells the rails that can reach each
-// other.
+// prefix is the subnet of a rail's address, which identifies the rails that can reach each other.
 func prefix(r Rail) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(fmt.Sprintf("%s/%d", r.Addr, r.Prefix))
 	return p, err == nil && r.Addr != ""
 }
 
-// LeftOut says, a sentence each, which ports of a rig of two nodes are up and have an address at one end,
-// and are no rail because of the other: nobody measures them, and nobody would miss them. Ports without
-// an address at either end are nobody's rails, and with more nodes a port may lead to another one.
+// LeftOut says, a sentence each, which ports of a rig of two nodes are up and have an address at one end, but
+// form no rail because of the other end: they would silently not be measured. Ports without an address at
+// either end are not rails, and with more nodes a port may lead to another one.
 func (r Rig) LeftOut() (all []string) {
 	if len(r.Nodes) != len(Ends) {
 		return nil

@@ -15,8 +15,7 @@ type Param struct {
 	Name string
 	Does string // one line
 	Unit string // of its number: bytes, s, iterations; empty for words
-	// Default is what the scripts read where nobody sets it. Empty says how the value
-	// is worked out where it is empty.
+	// Default is what the scripts read if it is not set. Empty says how the value is computed then.
 	Default, Empty string
 
 	Kind ParamKind
@@ -31,7 +30,7 @@ type Param struct {
 	// May says what words can be, and Check why some are not; nil where any can.
 	May   string
 	Check func(string) error
-	// Program says that the value is run. In somebody else's session it is as a script is.
+	// Program says that the value is run. In another user's session it needs trust, as scripts do.
 	Program bool
 
 	// Cells are the ids of those that look at it without a script that names it;
@@ -67,8 +66,7 @@ func (p Param) Parse(value string) (string, error) {
 	return read, nil
 }
 
-// read gives a value in the form in which scripts read it. What a value may not be is told
-// with what it may.
+// read gives a value in the form in which scripts read it. The error says what a value may be.
 func (p Param) read(value string) (string, error) {
 	allowed := errors.New("it is " + p.Allowed())
 	switch {

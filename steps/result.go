@@ -38,7 +38,8 @@ type Plan struct {
 	Refuse, Nothing string
 	// Vars are what its scripts read, by End.
 	Vars [2]map[string]string
-	// Becomes says what becomes of each node, by End, for whoever is asked; empty where the scripts alone tell.
+	// Becomes says what state each node will have, by End, for the question to the user; empty if only the
+	// scripts say it.
 	Becomes [2]string
 }
 
@@ -54,7 +55,7 @@ type Stage struct {
 	// Bytes is what each rail moved during the stage; empty unless the cell asks
 	// for counters.
 	Bytes []RailBytes
-	// Restarted are the nodes whose machine started anew in the middle, and their counters with it.
+	// Restarted are the nodes that rebooted in the middle, which resets their counters.
 	Restarted []string
 	// Err is set where the stage could not be run to its end.
 	Err string
@@ -72,8 +73,8 @@ type Output struct {
 	// Asked are the variables that its script was given, by name.
 	Asked map[string]string
 	Exit  runner.Exit
-	// Ran is false where the script never started, or its end was not seen: Err says why, and Failed of which kind that
-	// is. Err is empty where nobody tried, because a role before it was not ready.
+	// Ran is false if the script never started, or its end was not seen: Err says why, and Failed gives the
+	// kind of that. Err is empty if it was not tried, because a role before it was not ready.
 	Ran    bool
 	Err    string
 	Failed runner.Kind
@@ -103,10 +104,9 @@ type RailBytes struct {
 	// Source is "port_xmit_data" or "netdev", which count different things (see
 	// meter.Source).
 	Source string
-	// IPTx and IPRx are the bytes that the rail's interface counted, without the
-	// idle baseline: TCP and all else that is no RDMA on an adapter that has port
-	// counters, and everything where Source is the interface itself. IPKnown is
-	// false where they were missing, and IPWhy says why.
+	// IPTx and IPRx are the bytes that the rail's interface counted, without the idle baseline: TCP and
+	// everything else that is not RDMA on an adapter that has port counters, and all bytes if Source is the
+	// interface itself. IPKnown is false if they were missing, and IPWhy says why.
 	IPTx, IPRx uint64
 	IPKnown    bool
 	IPWhy      string
@@ -117,8 +117,8 @@ type RailBytes struct {
 	// bytes that were taken off for it.
 	IdleGbps       float64
 	IdleTx, IdleRx uint64
-	// Degrees is the adapter's own temperature when the stage was over, or the most that its sensor says of the time
-	// meanwhile, in degrees Celsius; 0 where nobody measures it.
+	// Degrees is the adapter's own temperature when the stage was over, or its sensor's maximum since then,
+	// in degrees Celsius; 0 if it is not measured.
 	Degrees float64
 	// Errors are the error counters that grew, by name.
 	Errors map[string]uint64
@@ -152,11 +152,11 @@ type Catalog struct {
 type Command struct {
 	Name    string
 	Package string // of Debian and Ubuntu, that brings it
-	// Probed has it looked for on every node: what a cell needs and a node lacks is told
-	// before it runs.
+	// Probed has it looked for on every node: a tool that a cell needs and a node lacks is reported before
+	// the cell runs.
 	Probed bool
-	// Version is what it is called with to print its version; empty where nobody asks. The
-	// others of its package have the same.
+	// Version is the option that prints its version; empty if it is not asked. The others of its package have
+	// the same.
 	Version string
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// End is a node's place in a Rig: Here and Peer are the two ends of the link under
-// test, and the numbers after them are the nodes beside it.
+// End is a node's place in a Rig: Here and Peer are the two ends of the link under test, and higher numbers
+// are the other nodes.
 type End uint16
 
 // The two ends of the link under test. Here is where railbench's cells start their
@@ -47,7 +47,8 @@ func ParseEnd(name string) (e End, ok bool) {
 // Other is the opposite end of the link under test.
 func (e End) Other() End { return 1 - e }
 
-// MostNodes is how many nodes a rig can have; what gives way first beyond is told in assets/docs/scale.md.
+// MostNodes is how many nodes a rig can have; assets/docs/scale.md says what reaches a limit first beyond
+// that.
 const MostNodes = 1024
 
 // A Link is the link under test: two nodes by their numbers in the rig file, from 0. Here
@@ -103,7 +104,7 @@ type Rig struct {
 	// Pairs are the rails of the link under test, in the order in which the cells use
 	// them: RAIL1 is Pairs[0].
 	Pairs []Pair
-	// Missing says, a sentence each, which rails the rig file names and are no pair now.
+	// Missing says, a sentence each, which rails the rig file names and are not pairs now.
 	Missing []string
 	// Probed is when the nodes were looked at.
 	Probed time.Time
@@ -138,7 +139,7 @@ type Node struct {
 // A Tool is one program that the cells call.
 type Tool struct {
 	Path    string
-	Version string // as the tool tells it; empty where it tells none
+	Version string // as the tool prints it; empty if it prints none
 	Package string // the Debian or Ubuntu package that brings it
 }
 
@@ -152,7 +153,7 @@ type Netdev struct {
 	Addrs     []string // "192.168.100.10/24", IPv4 and IPv6
 	Master    string   // the bond that it is enslaved to
 	MAC       string
-	BondMode  string // balance-xor, active-backup …; empty where it is no bond
+	BondMode  string // balance-xor, active-backup …; empty if it is not a bond
 	// Managers are the daemons that configure it, or could.
 	Managers []Manager
 }
@@ -186,7 +187,7 @@ func (m Manager) String() string {
 	return m.By + ", profile " + m.Profile
 }
 
-// HeldBy are the managers that have the interface in their hands.
+// HeldBy are the managers that manage the interface.
 func (d Netdev) HeldBy() []Manager {
 	var all []Manager
 	for _, m := range d.Managers {
@@ -211,8 +212,7 @@ type Rail struct {
 	PhysPort int
 	MTU      int // active RoCE MTU, bytes
 	MaxMTU   int
-	// MTUDerived says that MTU follows from the netdev's, because nothing on the
-	// node tells the active one.
+	// MTUDerived says that MTU follows from the netdev's, because the node does not report the active one.
 	MTUDerived bool
 	PCI        PCI
 	GIDs       []GID
@@ -222,17 +222,16 @@ type Rail struct {
 	HasOctets  bool   // ports/N/counters/port_xmit_data exists
 }
 
-// Soft reports whether a rail is a driver of the kernel's over any interface (rxe, siw), so
-// that no hardware limits it. Those have neither a device on the PCI bus nor port counters,
-// which the kernel makes only for a driver that answers management datagrams (process_mad, in
-// drivers/infiniband/core/sysfs.c). One sign alone is not enough: an adapter's scalable
-// function is no PCI device, and a container may hide the bus.
+// Soft reports whether a rail is a driver of the kernel's over any interface (rxe, siw), so that no hardware
+// limits it. Those have neither a device on the PCI bus nor port counters, which the kernel makes only for a
+// driver that answers management datagrams (process_mad, in drivers/infiniband/core/sysfs.c). One sign alone
+// is not enough: an adapter's scalable function is not a PCI device, and a container may hide the bus.
 func (r Rail) Soft() bool { return r.PCI.Addr == "" && !r.HasOctets && !r.InfiniBand() }
 
 // InfiniBand reports whether a rail's packets are InfiniBand's own, and not RoCE's.
 func (r Rail) InfiniBand() bool { return r.Layer == "InfiniBand" }
 
-// MTUName is what the MTU of a rail's packets is called: it stands beside that of the interface.
+// MTUName is the name of the MTU of a rail's packets, to separate it from the interface's.
 func (r Rail) MTUName() string {
 	if r.InfiniBand() {
 		return "InfiniBand MTU"
@@ -334,7 +333,7 @@ func (r Rig) byNo() []Node {
 	return all
 }
 
-// Over is the rig with another link under test, and its rails found anew.
+// Over is the rig with another link under test, and its rails paired again.
 func (r Rig) Over(l Link) Rig {
 	byNo := r.byNo()
 	r.Nodes = make([]Node, len(byNo))

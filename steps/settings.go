@@ -2,9 +2,8 @@ package steps
 
 import "maps"
 
-// Settings are the parameters that somebody set, as the scripts read them: for all
-// cells, and for single ones, whose own win. It is a value: With and Without never
-// change the one that they are called on.
+// Settings are the parameters that were set, as the scripts read them: for all cells, and for single ones,
+// whose own win. It is a value: With and Without never change the one that they are called on.
 type Settings struct {
 	All   map[string]string            // by parameter
 	Cells map[string]map[string]string // by cell id, then by parameter

@@ -27,9 +27,9 @@ func (n Notebook) Stale(id string) string {
 	return n.Rig.Since(n.asLeft(id, state))
 }
 
-// asLeft is the rig with which a result is compared: that of its run, or as the last change
-// of the network left it that was made on purpose since. What the tutorial itself changes and
-// puts back misleads nobody; what is otherwise since that does.
+// asLeft is the rig with which a result is compared: that of its run, or as the last intended change of the
+// network left it since. Changes that the tutorial makes and undoes do not make a result stale; other changes
+// do.
 func (n Notebook) asLeft(id string, state CellState) Rig {
 	rig, last := state.Rig, state.Run
 	for other, s := range n.Cells {
@@ -98,7 +98,7 @@ func (r Rig) Since(old Rig) string {
 	for _, e := range Ends {
 		now, was := r.At(e), old.At(e)
 		if now.Err != "" || was.Err != "" {
-			continue // not looked at: nobody knows
+			continue // not probed, so unknown
 		}
 		for _, rail := range now.Rails {
 			i := slices.IndexFunc(was.Rails, func(x Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
@@ -121,7 +121,7 @@ func (r Rig) Since(old Rig) string {
 	return strings.Join(all, "; ")
 }
 
-// since tells what is otherwise on a rail of a node.
+// since says what has changed on a rail of a node.
 func (r Rail) since(old Rail, node string) (changes []string) {
 	dev := cmp.Or(r.Netdev.Name, r.Dev) + " on " + node
 	tell := func(what string, now, was any) {

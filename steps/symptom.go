@@ -8,16 +8,15 @@ import (
 	"unicode"
 )
 
-// What a user types is rarely what a tool prints. Where no phrase of a check stands in a text,
-// its words are compared: in any order, without their endings, with one name for things that
-// have several, and with a slip of the keyboard forgiven. Only a text that somebody typed is
-// read that way: in a page of output every word stands somewhere.
+// What a user types is rarely what a tool prints. If no phrase of a check stands in a text, its words are
+// compared: in any order, without their endings, with one name for things that have several, and with typing
+// errors forgiven. Only text that was typed is read that way: a page of output contains every word somewhere.
 
 const (
-	mostTyped = 25 // words of a text that somebody typed
+	mostTyped = 25 // words of a text that was typed
 	leastSaid = 3  // words of a part of it that says something by itself
 	leastHit  = 0.5
-	// A check is told beside the best where it comes this near to it.
+	// A check is named next to the best one if it comes this near to it.
 	nearBest  = 0.7
 	mostFound = 8
 	// A word that one saying has weighs as one that some have: else a chance word decides.
@@ -165,7 +164,7 @@ func (s *Sayings) said(text string) (found map[string]float64, weak map[string]b
 	return found, weak
 }
 
-// clauses are the parts of a sentence: who tells what happened tells more than the symptom.
+// clauses are the parts of a sentence: a user who describes what happened says more than the symptom.
 func clauses(text string) []string {
 	text = strings.NewReplacer(", ", "\n", "; ", "\n", ": ", "\n", ". ", "\n", " and ", "\n", " but ", "\n").Replace(text)
 	return strings.Split(text, "\n")
@@ -234,7 +233,7 @@ func (l lexicon) meanings(text string) []string {
 	var all []string
 	for w := range strings.FieldsSeq(text) {
 		if len(w) == 1 || l.empty[w] || !strings.ContainsFunc(w, unicode.IsLetter) || strings.HasPrefix(w, "0x") {
-			continue // a number or a letter is no word
+			continue // a number or a letter is not a word
 		}
 		w = stem(w)
 		if name, ok := l.names[w]; ok {
@@ -247,7 +246,7 @@ func (l lexicon) meanings(text string) []string {
 	return all
 }
 
-// stem cuts English endings off. What it leaves is no word, but the same for all forms of one.
+// stem removes English endings. What it leaves is not a word, but the same for all forms of one.
 func stem(w string) string {
 	for _, e := range []struct{ end, by string }{
 		{"ically", "ic"},
@@ -328,7 +327,7 @@ var sayings = [][2]string{
 	{"fall back", "fallback"},
 }
 
-// A lexicon is made when somebody asks: a start doesn't wait for it.
+// A lexicon is made on the first use: the start doesn't wait for it.
 type lexicon struct {
 	empty map[string]bool   // words that say nothing of what is wrong
 	names map[string]string // one name for what has several; both are stems

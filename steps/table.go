@@ -30,7 +30,7 @@ func (t Table) Extends(other Table) bool {
 	return t.Title == other.Title && slices.Equal(t.Columns, other.Columns)
 }
 
-// With is a table with the rows of another beside its own, each once.
+// With is a table with the rows of another added to its own, each once.
 func (t Table) With(other Table) Table {
 	t.Rows = slices.Clip(t.Rows)
 	for _, row := range other.Rows {

@@ -25,8 +25,8 @@ type Verdict struct {
 	// Decided is the witness whose word the grade is; empty where none spoke against it, and
 	// where nothing was measured.
 	Decided Witness `json:"decided,omitempty"`
-	// All are the findings of the report that it was made of, the worst first, each of one node where it is about one;
-	// whoever folds several verdicts reads them. It is not saved.
+	// All are the findings of the report that it was made of, the worst first, each with its node if it is
+	// about one. Code that folds several verdicts reads them. It is not saved.
 	All []Found `json:"-"`
 	// Node is the node that what is wrong is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`

@@ -10,7 +10,7 @@ import (
 )
 
 // Survey probes all nodes, some at a time, and asks those that answered for their neighbours on their rails.
-// errs are by node: why one could not be probed. It takes no lock.
+// errs are by node: why one could not be probed. It delays nothing else.
 func Survey(ctx context.Context, o Options) (rig steps.Rig, cables cabling.Map, errs []error) {
 	l := lookAt(ctx, o)
 	facts := make([]map[string]string, len(o.Nodes))
