@@ -242,7 +242,7 @@ func Back(before State, set []string) string {
 		w.or(":", append([]string{"nm_leave"}, free...)...)
 	}
 	w.give(before, nm, own)
-	// A manager sets what it knows of, and what somebody set by hand goes with that.
+	// A manager sets what it knows of, and removes what was set by hand.
 	w.WriteString("given=yes failed=$left\nput_back\nexit \"$failed\"\n")
 	return w.String()
 }
@@ -279,8 +279,8 @@ func (w *writer) lines(before State, set []string) {
 		}
 	}
 	if !before.Bonding {
-		// Unloading the module removes every bond, and somebody else may have made one: where there is another
-		// network namespace, as of a container, its bonds are not seen here.
+		// Unloading the module removes every bond, and another program may have made one: bonds in another
+		// network namespace, such as a container's, are not visible here.
 		w.WriteString(`space=
 for word in $(ls -l /proc/[0-9]*/ns/net 2>/dev/null); do
   case $word in
@@ -293,9 +293,9 @@ done
 	}
 }
 
-// Begin is how the script of a change begins that makes links: what has one of their names by now is
-// somebody else's, and neither the change nor the way back removes it. Both run in the folder of the
-// change (see runner/undo), in which a file says that it has not begun.
+// Begin is how the script of a change begins that makes links: a link that has one of their names by now is
+// foreign, and neither the change nor the rollback removes it. Both run in the folder of the change (see
+// runner/undo), where a file says that it has not begun.
 func Begin(before State, set []string) string {
 	var w writer
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(set))) {
@@ -355,8 +355,8 @@ func (w *writer) words(words []string) {
 	}
 }
 
-// unmake removes a link that was not there. What it became is known on the node only, when
-// the script runs; where the change has not begun it is somebody else's (Begin).
+// unmake removes a link that was not there. Its later name is known only on the node, when the script runs;
+// if the change has not begun, the link is foreign (Begin).
 func (w *writer) unmake(name string) {
 	w.WriteString("if [ -e waits ]; then\n  :\nelif [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") +
 		" ]; then\n  ")
@@ -413,10 +413,9 @@ func (w *writer) links(links, bonds []Link) {
 	}
 }
 
-// addresses leaves those that were, in their order: the first of IPv4 is what the kernel sends
-// from, and the table of GIDs has them in that order. An address that a router announces comes back by
-// itself; the link's own, which the kernel makes as the link comes up, it may have been told to leave to
-// a manager.
+// addresses leaves those that were there, in their order: the kernel sends from the first of IPv4, and the
+// table of GIDs has them in that order. An address that a router announces comes back automatically. The
+// link's own, which the kernel makes as the link comes up, may be left to a manager.
 func (l Link) addresses(call func(...string)) {
 	for _, family := range []struct {
 		name string
@@ -452,8 +451,7 @@ func (l Link) addresses(call func(...string)) {
 // forever is the lifetime in seconds of what has none.
 const forever = math.MaxUint32
 
-// words make the address again as it was: replace, so that one that is there already is no
-// error.
+// words make the address again as it was: replace, so that one that is there already is not an error.
 func (a Addr) words(dev string) []string {
 	w := []string{"try", "ip", "addr", "replace", a.CIDR}
 	if a.Peer != "" {

@@ -15,7 +15,7 @@ const (
 	networkd       = "networkd"
 )
 
-// external is NetworkManager's word for what somebody else has set up.
+// external is NetworkManager's word for what another program has set up.
 const external = "connected (externally)"
 
 // Taking interfaces out of their managers' hands, and giving them back. What is written is
@@ -38,7 +38,7 @@ wait_for() { # SECONDS TEST...: by the clock, because a look may take long on a 
   done
 }
 `
-	// keep holds on to what a manager takes along; restore tells of what is there already.
+	// keep protects what a manager removes; restore says what is there already.
 	keep = `dir=$(mktemp -d /run/railbench-keep.XXXXXX) || exit 1
 trap 'rm -rf "$dir"' EXIT
 keep() { # NAME...
@@ -93,8 +93,8 @@ nm_take() { # NAME...
   wait_for 20 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
 }
 `
-	// A look is 0.2 s after the one before (wait_for), so 5 of them are a second. A metric from 100 on is one
-	// that it numbers itself; a lower one somebody has set.
+	// A look is 0.2 s after the one before (wait_for), so 5 of them are a second. A manager numbers its own
+	// metrics from 100 on; a lower one was set by hand.
 	nmGive = `nm_leave() { # NAME...: those that it has and had not
   has=$(nm_has) || return 1
   for name; do
@@ -197,7 +197,7 @@ networkd_give() { # NAME...
 `
 )
 
-// held are the interfaces of a change set that a manager has in its hands.
+// held are the interfaces of a change set that a manager manages.
 func (m Managers) held(set []string, by string) []string {
 	var all []string
 	for _, name := range set {
@@ -208,7 +208,7 @@ func (m Managers) held(set []string, by string) []string {
 	return all
 }
 
-// holder is a manager that has an interface in its hands.
+// holder is a manager that manages an interface.
 func (m Managers) holder(link, by string) (steps.Manager, bool) {
 	all := m.Of(link)
 	i := slices.IndexFunc(all, func(m steps.Manager) bool { return m.By == by && m.Holds() })
@@ -267,10 +267,10 @@ func (s State) metric(link string) int {
 	return least
 }
 
-// Refuse says why a change must not be begun: an interface of its set is in the hands of a
-// manager that can't be asked to let it go, or something stands on it that nobody would put
-// back. It is empty where there is none; busy says that it may be another in a moment.
-// It is asked before anything is touched: what is refused here could not be taken back.
+// Refuse says why a change must not be begun: an interface of its set is managed by a manager that can't be
+// asked to release it, or something depends on it that could not be restored. It is empty if the change may
+// begin; busy says that this may change in a moment. It is asked before anything is touched: what is refused
+// here could not be rolled back.
 func Refuse(s State, set []string) (why string, busy bool) {
 	if why := s.stacked(set); why != "" {
 		return why, false
@@ -349,7 +349,7 @@ func TakenBack(before, now State, set []string) (all []string) {
 			case !is, !was && !before.Managers.knows(name, by):
 				continue
 			case !was && m.State == external:
-				continue // what somebody else has set up, it only shows
+				continue // set up by another program; it only shows that
 			}
 			l := now.Links[name]
 			if addrs := l.lasting(Link{}); l.Master != "" && len(addrs) > 0 {
@@ -370,9 +370,9 @@ journalctl -q --no-pager -o cat --since=-5min -u NetworkManager -u systemd-netwo
 exit 0
 `
 
-// Take writes what has to run before a change's own script: it takes the links of the set out
-// of their managers' hands, with their addresses and routes left as they are. It is empty where
-// nobody has one, and runs as root, in a shell of its own.
+// Take writes what has to run before a change's own script: it makes the managers release the links of the
+// set, with their addresses and routes left as they are. It is empty if no manager has one, and runs as root,
+// in a shell of its own.
 func Take(m Managers, set []string) string {
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
 	nm, own := m.held(set, networkManager), m.watched(set)
@@ -410,13 +410,13 @@ func (w *writer) take(nm, own []string) {
 	}
 }
 
-// give hands links that are as they were back to whoever had them.
+// give returns links that are as they were to their managers.
 func (w *writer) give(s State, nm, own []string) {
 	for _, name := range nm {
 		m, _ := s.Managers.holder(name, networkManager)
 		state := m.State
 		if strings.HasPrefix(state, "connected (") {
-			state = "external" // what somebody else set up, NetworkManager shows as a profile of its own
+			state = "external" // NetworkManager shows what another program set up as a profile of its own
 		}
 		w.or("left=1", "nm_give", name, state, m.ID, fmt.Sprint(s.metric(name)))
 	}

@@ -14,15 +14,15 @@ import (
 // Managers are those of a node.
 type Managers struct {
 	Links map[string][]steps.Manager `json:",omitempty"` // by interface
-	// Any are those that may have any interface: nobody can ask them which.
+	// Any are those that may manage any interface: they can't be asked which.
 	Any []steps.Manager `json:",omitempty"`
 }
 
 // Of are an interface's own, and those that may have it.
 func (m Managers) Of(link string) []steps.Manager { return slices.Concat(m.Links[link], m.Any) }
 
-// The oldest releases that can be asked: NetworkManager remembers across its own restarts what
-// it was told of a device, and networkctl knows reload.
+// The oldest releases that can be asked: NetworkManager keeps a device's setting across its own restarts, and
+// networkctl knows reload.
 const (
 	leastNM       = "1.10"
 	leastNetworkd = "244"
@@ -40,10 +40,9 @@ var others = []struct{ unit, name, stop string }{
 // networkd, which may hold wildcards, and in a list of NetworkManager.
 var plainName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// ReadManagers reads what LookAtManagers printed. It is total: a daemon that runs and was not
-// understood is one with a Trouble.
-// A heading may come several times, as each daemon is told of where it is found: what stands below them is
-// joined.
+// ReadManagers reads what LookAtManagers printed. It never fails: a daemon that runs and was not understood
+// has a Trouble. A heading may come several times, once for each place where a daemon was found: the text
+// below them is joined.
 func ReadManagers(text string) Managers {
 	said := map[string]string{}
 	name := ""
@@ -195,7 +194,7 @@ func (m *Managers) client(words []string) {
 	}
 }
 
-// ifupdown configures at the boot and when it is told to; only a DHCP client stays.
+// ifupdown configures only at boot and on request; only a DHCP client keeps running.
 func (m *Managers) ifupdown(s parse.Ifupdown) {
 	by := steps.Manager{By: "ifupdown", State: "unmanaged", Profile: "/etc/network/interfaces"}
 	if s.Method == "dhcp" {

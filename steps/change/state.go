@@ -35,7 +35,7 @@ type State struct {
 	GIDs []GID `json:",omitempty"`
 	// Rules say which table routes are looked up in.
 	Rules []Rule `json:",omitempty"`
-	// Shared are routes over several interfaces at once, one for each: nobody makes them again.
+	// Shared are routes over several interfaces at once, one for each: they can't be restored.
 	Shared []Route `json:",omitempty"`
 	// Odd are routes that can't be made again either.
 	Odd []OddRoute `json:",omitempty"`
@@ -70,9 +70,9 @@ type Link struct {
 	// Makes is how the kernel makes its address of the link, as the kernel numbers the ways;
 	// 1 is not at all. Empty where it has no IPv6.
 	Makes string `json:",omitempty"`
-	// Settings are what the kernel was told of its IPv6 besides, by the names of their files: whether it
-	// has any (disable_ipv6), hears routers (accept_ra) and makes addresses that don't last (use_tempaddr).
-	// Managers set them as they take a link, and somebody else may have set them by hand since.
+	// Settings are the kernel's other IPv6 settings, by the names of their files: whether it is on
+	// (disable_ipv6), accepts routers (accept_ra) and makes temporary addresses (use_tempaddr). Managers set
+	// them as they take a link, and they may have been changed by hand since.
 	Settings map[string]string `json:",omitempty"`
 }
 
@@ -81,14 +81,14 @@ type Bond struct {
 	Mode   string
 	Miimon int
 	Policy string
-	// More is what else it was told, in the words of ip; empty where that is what the driver takes by itself.
+	// More is its other settings, in the words of ip; empty if they are the driver's defaults.
 	More string `json:",omitempty"`
 	// Odd is what can't be given back: it is about ports, or whom ARP asks.
 	Odd string `json:",omitempty"`
 }
 
-// bondSettings are what a bond is told beside its mode, MII interval and policy: ip's word, the name in its JSON, and
-// what the driver takes by itself (bond_check_params and bond_changelink of the kernel's bonding).
+// bondSettings are a bond's settings apart from its mode, MII interval and policy: ip's word, the name in its
+// JSON, and the driver's default (bond_check_params and bond_changelink of the kernel's bonding).
 var bondSettings = [][3]string{
 	{"updelay", "updelay", "0"},
 	{"downdelay", "downdelay", "0"},
@@ -108,7 +108,7 @@ var bondSettings = [][3]string{
 	{"tlb_dynamic_lb", "tlb_dynamic_lb", "1"},
 }
 
-// bondOdd are those of which nobody could say here that they are back.
+// bondOdd are those that can't be verified after a rollback.
 var bondOdd = map[string]string{
 	"arp_interval": "0", "primary": "", "arp_ip_target": "", "ns_ip6_target": "", "ad_actor_system": "00:00:00:00:00:00",
 	"ad_actor_sys_prio": "65535", "ad_user_port_key": "0",
@@ -159,10 +159,11 @@ type Addr struct {
 	Scope         string
 	Label         string
 	NoPrefixRoute bool
-	// Deprecated is one that nothing new is sent from: preferred_lft 0, which the kernel tells of IPv4 by this alone.
+	// Deprecated is an address that no new connection uses: preferred_lft 0, which is the only sign of it for
+	// IPv4.
 	Deprecated bool `json:",omitempty"`
-	// Dynamic addresses have lifetimes, in seconds, and somebody who renews them. One of IPv6 that lasts may still be
-	// preferred for some time only.
+	// Dynamic addresses have lifetimes, in seconds, and are renewed. One of IPv6 that lasts may still be
+	// preferred for a limited time.
 	Dynamic          bool
 	Valid, Preferred uint32
 	// FromKernel says that the kernel makes it by itself: a link-local address. The journal's
@@ -170,7 +171,7 @@ type Addr struct {
 	FromKernel bool `json:"Own"`
 }
 
-// name is the address as "only" and "in_order" of the way back have it, and tells it from any other of its interface.
+// name is the address as "only" and "in_order" of the rollback have it; it is unique on its interface.
 func (a Addr) name() string {
 	if a.Peer == "" {
 		return a.CIDR
@@ -210,7 +211,7 @@ type OddRoute struct {
 	More                 string // in ip's own words
 }
 
-// del is how somebody takes it away.
+// del is the command that deletes it.
 func (r OddRoute) del() string {
 	command := "ip route del " + r.Dst
 	if r.V6 {
@@ -288,8 +289,8 @@ type (
 	}
 )
 
-// Parse reads what Capture printed. What is incomplete is an error: a way back
-// that was made from half of the truth is none.
+// Parse reads what Capture printed. Incomplete output is an error: a rollback must not be made from half of
+// the state.
 func Parse(out string) (State, error) {
 	parts := sections(out)
 	if _, complete := parts["end"]; !complete {
@@ -479,7 +480,7 @@ var routeWords = []string{
 	"type", "dst", "gateway", "dev", "table", "protocol", "scope", "prefsrc", "metric", "flags", "expires", "nexthops",
 }
 
-// unusual is what a route has beside those words, which nobody could put back.
+// unusual is what a route has apart from those words, which could not be restored.
 func unusual(route map[string]json.RawMessage) string {
 	var words []string
 	for _, word := range slices.Sorted(maps.Keys(route)) {
@@ -545,8 +546,8 @@ func Differences(before, after State, of func(link string) bool) []string {
 	return all
 }
 
-// compareGIDs says which are gone. One of an address that somebody renews goes with that, and then the
-// address that is there in its place has one at the same ports.
+// compareGIDs says which are gone. The GID of an address that is renewed goes with it; then the address in
+// its place has one at the same ports.
 func (s State) compareGIDs(now State, of func(string) bool, say func(string, ...any)) {
 	for _, g := range s.GIDs {
 		if !of(g.Dev) {
@@ -599,9 +600,8 @@ func (g GID) same(other GID) bool {
 	return g == other
 }
 
-// Moved says which GIDs stand at another index of their table than before, as they do where
-// addresses came back in another order: whoever has written an index into a script of his
-// own has to know.
+// Moved says which GIDs have another index in their table than before, as happens if addresses came back in
+// another order: scripts with a fixed index have to be changed.
 func Moved(before, after State, of func(link string) bool) (all []string) {
 	for _, g := range before.GIDs {
 		i := slices.IndexFunc(after.GIDs, g.same)
@@ -613,8 +613,8 @@ func Moved(before, after State, of func(link string) bool) (all []string) {
 	return all
 }
 
-// compareManagers: the same daemons have it in their hands, in the same state. A State of an
-// older release doesn't know.
+// compareManagers: the same daemons manage it, in the same state. A State of an older release doesn't have
+// that.
 func (s State) compareManagers(now State, link string, say func(string, ...any)) {
 	if s.Managers.Links == nil {
 		return
@@ -700,8 +700,8 @@ func (l Link) compareAddresses(now Link, say func(string, ...any)) {
 	}
 }
 
-// lasting are the addresses that nobody makes again by itself. Where both looks have a lease,
-// which one it is is the server's.
+// lasting are the addresses that are not made again automatically. If both looks have a lease, its address is
+// the server's choice.
 func (l Link) lasting(other Link) []string {
 	leased := func(a Addr) bool { return a.Dynamic && !a.V6 }
 	both := slices.ContainsFunc(l.Addrs, leased) && slices.ContainsFunc(other.Addrs, leased)
@@ -728,8 +728,8 @@ func orNone(s string) string {
 	return s
 }
 
-// compareHolds compares how one manager has a link with how it had it. What networkd does not
-// tell is no difference.
+// compareHolds compares how one manager manages a link with how it did before. What networkd does not report
+// does not count.
 func compareHolds(link string, was, is steps.Manager, say func(string, ...any)) {
 	switch {
 	case is.By == networkManager && was.State == "connected" && (is.State != was.State || is.ID != was.ID):

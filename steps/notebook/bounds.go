@@ -15,7 +15,7 @@ import (
 type bounds struct {
 	cell   int // of one cell, or of another value of the file; some more is let pass that was read ahead
 	held   int // of cells that are held until the metadata behind them were read
-	own    int // of all cells beside their outputs
+	own    int // of all cells, without their outputs
 	cells  int // how many there are
 	levels int // of objects and lists within each other, in a cell or another value of the file
 	values int // of the tables, charts, gauges and evidence of all cells
@@ -25,8 +25,8 @@ type bounds struct {
 	items  int // of all lists and objects of a cell, strings and numbers too
 }
 
-// A session that railbench saved is far below each of these, and what is kept of one that somebody else made stays
-// below 256 MiB. Jupyter's own cells have fewer than 20 levels.
+// A session that railbench saved is far below each of these, and what is kept of a foreign file stays below
+// 256 MiB. Jupyter's own cells have fewer than 20 levels.
 var ofSession = bounds{
 	cell: 32 << 20, held: 16 << 20, own: 32 << 20, cells: 4096, levels: 100, values: 300_000, name: 4 << 10,
 	parts: 250_000, all: 1_000_000, items: 4_000_000,

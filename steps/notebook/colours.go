@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A tool's colours stand beside a line's text while railbench runs (runner.Span), and
-// as SGR sequences within it in the file: Jupyter draws those.
+// A tool's colours are apart from a line's text while railbench runs (runner.Span), and SGR sequences within
+// it in the file: Jupyter draws those.
 
 // painted is a line with its colours as SGR sequences, and without any other byte
 // that could control a terminal.

@@ -104,8 +104,7 @@ func side(d *Document) Side {
 	return Side{Rig: d.Book.Rig.Name, Simulated: d.Book.Rig.Simulated, Railbench: d.Railbench}
 }
 
-// Unalike reports whether nothing of the one says anything of the other: a simulated rig is as well as it was told
-// to be.
+// Unalike reports whether the two can't be compared at all: the state of a simulated rig was chosen.
 func (c Comparison) Unalike() bool { return c.A.Simulated != c.B.Simulated }
 
 func (d CellDelta) worse() int {
@@ -121,11 +120,11 @@ func (d CellDelta) worse() int {
 	return n
 }
 
-// differences are what makes two sessions not alike beside what they measured.
+// differences are how two sessions differ apart from what they measured.
 func differences(a, b *Document) []string {
 	all := []string{}
 	add := func(what, x, y string) {
-		// What one of them doesn't know is no difference.
+		// What is unknown in one of them is not a difference.
 		if x != y && x != "" && y != "" {
 			all = append(all, fmt.Sprintf("%s: %s in A, %s in B", what, x, y))
 		}
@@ -165,9 +164,8 @@ func differences(a, b *Document) []string {
 	return all
 }
 
-// distance is how far from PASS a verdict is; ok is false for one that tells nothing
-// of that.
-// INCONCLUSIVE is nearer than FAIL: that something failed is known.
+// distance is how far from PASS a verdict is; ok is false for one that is not on that scale. INCONCLUSIVE is
+// nearer than FAIL, which is certain.
 func distance(g steps.Grade) (n int, ok bool) {
 	switch g {
 	case steps.Pass:
@@ -229,7 +227,7 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 			// One decimal: two runs of one rig differ by tenths.
 			f.Percent = math.Round((v-old)/math.Abs(old)*1000) / 10
 		}
-		// Shown all the same, and judged by nobody.
+		// Shown, but not judged.
 		if d.Note != "" && f.Change != Same {
 			f.Change = Other
 		}
@@ -304,14 +302,14 @@ func counterpart(all, earlier []steps.Evidence, e steps.Evidence) (float64, bool
 // timeUnits are those of which less is better.
 var timeUnits = []string{"ns", "us", "µs", "ms", "s"}
 
-// judge tells whether a figure became better. Of a rate more is better, of a time less;
-// of a maximum, which one packet makes, and of what is neither, nobody can say.
+// judge says whether a figure became better. A higher rate is better, and a shorter time; of a maximum, which
+// one packet makes, and of other figures, it is unknown.
 func judge(e steps.Evidence, before, after, threshold float64) Change {
 	if before == after {
 		return Same
 	}
 	grew := after > before
-	// Of 0 there are no percents: whatever grew from it grew by more.
+	// There are no percentages of 0: everything that grew from it grew by more.
 	beyond := before == 0 || math.Abs(after-before)/math.Abs(before)*100 > threshold
 	switch {
 	case !beyond:
@@ -558,7 +556,7 @@ func word(c Change) string {
 }
 
 func withUnit(v float64, unit string) string {
-	if unit == "bytes" && math.Abs(v) >= 1e6 { // nobody counts eleven digits
+	if unit == "bytes" && math.Abs(v) >= 1e6 { // eleven digits can't be counted at sight
 		v, unit = v/1e9, "GB"
 	}
 	text := number(v)

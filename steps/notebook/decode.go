@@ -14,7 +14,7 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
-// Damaged is about a file that was cut short or is no JSON any more somewhere.
+// Damaged is about a file that was cut short or is not valid JSON.
 type Damaged struct {
 	// Found is what could be read of it, Cells how many cells that is.
 	Found *Document
@@ -34,8 +34,7 @@ var (
 	errSession  = errors.New("a notebook, but not a session that railbench saved: it has no metadata.railbench")
 )
 
-// A stranger is a cell that somebody else put into the file, in Jupyter say. It is
-// kept as it came.
+// A stranger is a cell that another program put into the file, such as Jupyter. It is kept as it came.
 type stranger struct {
 	id    string
 	after string // the id of the cell of ours that it stood behind; empty at the top
@@ -50,7 +49,7 @@ type fileIn struct {
 	Cells    int // -1 where it has no list of them
 }
 
-// A cellIn is what is read of a cell; outputs other than streams are made anew from the metadata.
+// A cellIn is what is read of a cell; outputs other than streams are made again from the metadata.
 type cellIn struct {
 	Type     string `json:"cell_type"`
 	ID       string `json:"id"`
@@ -94,7 +93,7 @@ func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
 	var meta struct {
 		Railbench *json.RawMessage `json:"railbench"`
 	}
-	_ = json.Unmarshal(f.Metadata, &meta) // without any it is no session, which is told below
+	_ = json.Unmarshal(f.Metadata, &meta) // without any it is not a session, which is reported below
 	h, err := readHead(meta.Railbench)
 	if err != nil {
 		return nil, err
@@ -258,8 +257,8 @@ func inside(err error) error {
 	return err
 }
 
-// cells hands over each cell as it comes. A ration for each: a long file of short cells is no danger, a long
-// cell is.
+// cells hands over each cell as it comes. Each has a limit: a long file of short cells is harmless, a long
+// cell is not.
 func (s *scanner) cells() error {
 	if t, err := s.dec.Token(); err != nil || t != json.Delim('[') {
 		return cmp.Or(err, errors.New("its cells are not a list"))
@@ -286,7 +285,7 @@ func (s *scanner) cells() error {
 	return err
 }
 
-// value reads what is no list of cells.
+// value reads everything but a list of cells.
 func (s *scanner) value(key json.Token) error {
 	var raw json.RawMessage
 	if err := s.dec.Decode(&raw); err != nil {
@@ -319,7 +318,7 @@ type reader struct {
 	rigs  []rigWire
 	last  string // the id of the last cell of ours
 	ours  int
-	own   int // bytes of all cells beside their outputs
+	own   int // bytes of all cells, without their outputs
 	limit bounds
 }
 
@@ -343,7 +342,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 	if err == nil && len(c.Metadata.Railbench) > 0 {
 		err = json.Unmarshal(c.Metadata.Railbench, &f)
 	}
-	// A cell has several texts and one script: the kind tells them apart. Ids have no blanks.
+	// A cell has several texts and one script: the kind separates them. Ids have no blanks.
 	key := f.Kind + " " + f.Part + " " + f.Cell
 	strange := err != nil || !f.ours(c.Type) || r.seen[key]
 	if strange {
@@ -361,7 +360,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
 		return nil
 	}
-	// Only of what is ours: a stranger's ids are nobody's paths.
+	// Only for cells of ours: a stranger's ids become no paths.
 	if err := cmp.Or(f.named(), r.limit.within(f)); err != nil {
 		return err
 	}
@@ -394,7 +393,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 // ours reports whether a cell of a type is one of railbench's, by what it says of itself.
 func (f facts) ours(typ string) bool {
 	switch f.Kind {
-	// Jupyter's raw cells count as text: somebody may have switched one over.
+	// Jupyter's raw cells count as text: a cell may have been switched in Jupyter.
 	case kindHead, kindPart, kindAbout, kindTail, kindNotes:
 		return typ != "code"
 	case kindNote:
@@ -405,8 +404,8 @@ func (f facts) ours(typ string) bool {
 	return false
 }
 
-// note adds a text that the user wrote. The text of the file wins over the definition's:
-// somebody may have edited it in Jupyter.
+// note adds a text that the user wrote. The text of the file wins over the definition's: it may have been
+// edited in Jupyter.
 func (r *reader) note(c cellIn, f facts) {
 	p := r.part(f)
 	note := steps.Cell{Scratch: true}
@@ -492,7 +491,7 @@ func (r *reader) code(in cellIn, f facts) {
 	c := f.cell()
 	c.Prose = r.prose[f.Cell]
 	p := r.part(f)
-	// Of an edited part the cell as it is now; what it ran is kept beside it (ran).
+	// Of an edited part the cell as it is now; what it ran is kept separately (ran).
 	if now := f.Definition; now != nil && now.ID == c.ID {
 		now.Part = f.Part
 		p.Cells = append(p.Cells, *now)
@@ -546,8 +545,8 @@ func (f facts) state() steps.CellState {
 // blockOfText is up to how many bytes of a stream may stay for the sake of one line.
 const blockOfText = 64 << 10
 
-// output makes lines of the streams again. Where the streams are not those that were
-// saved, because somebody ran the cell in Jupyter, they are taken as they stand.
+// output makes lines of the streams again. If the streams are not those that were saved, because the cell was
+// run in Jupyter, they are taken as they are.
 func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 	var lines []steps.OutputLine
 	for _, o := range in.Outputs {
@@ -578,7 +577,7 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 		}
 		total += x.Count
 	}
-	// Somebody ran it in Jupyter: who printed a line is not known any more.
+	// It was run in Jupyter: which node printed a line is lost.
 	if total != len(lines) {
 		for i := range lines {
 			lines[i].Text, lines[i].Spans = unpainted(lines[i].Text)

@@ -95,7 +95,7 @@ func linked(text string) string {
 	return noteInHTML.Regexp().ReplaceAllString(text, `<sup class="mark" id="mark-$1"><a href="#difference-$1">$1</a></sup>`)
 }
 
-// html is the chapter, each with the way back.
+// html is the chapter; each difference has a link back.
 func (n *notes) html(b *strings.Builder) error {
 	if len(n.met) == 0 {
 		return nil
@@ -129,8 +129,8 @@ func (n *notes) wired(source, where string) (text string, all []noteWire) {
 	return text, all
 }
 
-// restored is the opposite of wired: each number is the quotation again. One that somebody has
-// taken out in Jupyter is gone.
+// restored is the opposite of wired: each number becomes the quotation again. A number that was deleted in
+// Jupyter is gone.
 func restored(source string, all []noteWire) string {
 	if len(all) == 0 {
 		return source

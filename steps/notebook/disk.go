@@ -13,9 +13,9 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 )
 
-// sessionLimit and recordLimit are how long a session and its journal may be: what is
-// longer is none. Of a session never more than a cell is held beside what is kept of it; a journal would take
-// as much memory.
+// sessionLimit and recordLimit are how long a session and its journal may be; longer ones are refused. At
+// most one cell of a session is held in memory in addition to what is kept of it; a journal would take as
+// much memory.
 const (
 	sessionLimit = 512 << 20
 	recordLimit  = 64 << 20
@@ -39,8 +39,7 @@ const filePerm = 0o644
 
 func replace(path string, content []byte) error { return safefile.Replace(path, content, filePerm) }
 
-// writeNew writes a file beside another one, under a name that nobody has: what,
-// after the other one's name.
+// writeNew writes a file next to another one, under a free name: what, after the other one's name.
 func writeNew(beside, what string, content []byte) (string, error) {
 	ext := filepath.Ext(beside)
 	base := strings.TrimSuffix(beside, ext)
@@ -72,7 +71,7 @@ func writeNew(beside, what string, content []byte) (string, error) {
 	return "", errors.New("too many files of that name already")
 }
 
-// errReadOnly is for a file that nobody may write.
+// errReadOnly is for a read-only file.
 var errReadOnly = errors.New("it is read-only")
 
 // writable says why a file must not be replaced. Root may write every file, so its
@@ -130,8 +129,7 @@ func held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// briefly is how often a lock is tried again: whoever only looks whether somebody has
-// it (held) has it himself for a moment.
+// briefly is how often a lock is tried again: a check whether it is held (held) holds it itself for a moment.
 const briefly = 3
 
 // lock opens a journal and locks it for this process: the lock is gone with it,
@@ -159,7 +157,7 @@ func lock(path string) (*os.File, []byte, error) {
 		if err == nil {
 			err = readErr
 		}
-		// Whoever had it may have removed it between the opening and the lock.
+		// Its owner may have removed it between the opening and the lock.
 		mine, statErr := f.Stat()
 		if err == nil {
 			err = statErr

@@ -16,8 +16,8 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 )
 
-// keepBytes bounds what is saved of one cell's output, beside steps.KeepLines. The
-// rest is in the log, and a notebook stays one that a browser can open.
+// keepBytes bounds what is saved of one cell's output, in addition to steps.KeepLines. The rest is in the
+// log, and a browser can still open the notebook.
 const keepBytes = 4 << 20
 
 // A Document is a session as it is saved.
@@ -29,9 +29,9 @@ type Document struct {
 	seq     int64                 // of the last event in it
 	ran     map[string]steps.Cell // the cells as they were when they ran
 	samples map[string]*Samples   // of the gauges, by cell id
-	edited  map[string]bool       // the parts whose cells somebody changed
+	edited  map[string]bool       // the parts whose cells were changed
 	numbers map[string]int        // of the differences, by their texts
-	strange []stranger            // what somebody else put into the file
+	strange []stranger            // what other programs put into the file
 }
 
 // New is the empty session of a tutorial.
@@ -76,7 +76,7 @@ func asRun(c steps.Cell, scripts []string) steps.Cell {
 	return c
 }
 
-// Sample keeps what the gauges show beside the cells that run.
+// Sample keeps what the gauges show while cells run.
 func (d *Document) Sample(b meter.Board, at time.Time) {
 	for id, c := range d.Book.Cells {
 		if !c.Running {
@@ -101,7 +101,7 @@ func (d *Document) Runs() steps.RunID {
 	return most
 }
 
-// unfinished is the reason of a cell whose end nobody saw.
+// unfinished is the reason of a cell whose end was not seen.
 const unfinished = "railbench ended before this was done."
 
 // settle ends what ran when the session was cut off and empties its queue. It gives
@@ -128,7 +128,7 @@ func (d *Document) settle() []string {
 		left = append(left, id)
 		d.Apply(steps.CellDequeued{Cell: id})
 	}
-	// The connections were those of a program that is no more.
+	// The connections were those of a program that has ended.
 	d.Book.Connections = nil
 	return left
 }
@@ -141,10 +141,9 @@ func (d *Document) Under(t steps.Tutorial) steps.Tutorial {
 	return c.Book.Tutorial
 }
 
-// adopt puts the results of an older document of the same session under a tutorial:
-// one that has changed since, perhaps. A result keeps the script that it came from, a
-// cell that ran and that the tutorial has no more stays, and so does what somebody
-// edited, added, moved or removed.
+// adopt puts the results of an older document of the same session under a tutorial, which may have changed
+// since. A result keeps the script that it came from. A cell that ran and is not in the tutorial any more
+// stays, and so does what was edited, added, moved or removed.
 func (d *Document) adopt(t steps.Tutorial) {
 	t.Parts = slices.Clone(t.Parts)
 	d.numbers = numbersOf(t)
@@ -172,8 +171,7 @@ func (d *Document) adopt(t steps.Tutorial) {
 	d.Book.Tutorial = t
 }
 
-// edited are the cells of a part as somebody left them; what was not touched is the
-// tutorial's.
+// edited are the cells of a part as they were left; untouched ones are the tutorial's.
 func edited(t steps.Tutorial, saved []steps.Cell) []steps.Cell {
 	var all []steps.Cell
 	for _, c := range saved {
@@ -224,7 +222,7 @@ func (d *Document) node(e steps.End) string {
 	return e.String()
 }
 
-// mark ends a text with SIMULATED where what it tells is.
+// mark ends a text with SIMULATED if what it says is simulated.
 func (d *Document) mark(text string) string {
 	if !d.Book.Rig.Simulated {
 		return text

@@ -74,8 +74,7 @@ type writer struct {
 	notes *notes
 }
 
-// strangers adds what somebody else put after a cell of ours; lost is for those whose
-// cell is no more.
+// strangers adds foreign cells that stood behind a cell of ours; lost is for those whose cell is gone.
 func (w *writer) strangers(after string) {
 	if w.put == nil {
 		w.put = map[string]bool{}
@@ -90,7 +89,7 @@ func (w *writer) strangers(after string) {
 
 const lost = "\x00"
 
-// markdown adds a cell of text. What somebody else put behind it in Jupyter follows it.
+// markdown adds a cell of text. Foreign cells that stood behind it follow.
 func (w *writer) markdown(id string, f facts, source string) {
 	f.Simulated = w.d.Book.Rig.Simulated && f.Kind == kindHead
 	id = w.ids.give(id)
@@ -129,8 +128,8 @@ func (w *writer) part(n int, p steps.Part) {
 	}
 }
 
-// inChecklist reports whether a part is of the checklist, which the file tells apart from
-// the tutorial by a mark on each of its cells.
+// inChecklist reports whether a part is of the checklist, which a mark on each of its cells shows in the
+// file.
 func (d *Document) inChecklist(part string) bool {
 	for _, p := range d.Book.Tutorial.Checklist {
 		if p.ID == part {
@@ -230,7 +229,7 @@ func (d *Document) definition(part string, c steps.Cell) facts {
 	return f
 }
 
-// facts are what the file says of a cell beside its texts.
+// facts are what the file says of a cell apart from its texts.
 func (d *Document) facts(p steps.Part, c steps.Cell) facts {
 	f := d.definition(p.ID, c)
 	s, ran := d.Book.Cells[c.ID]
@@ -322,8 +321,8 @@ func (d *Document) shows(c steps.Cell, s steps.CellState) []any {
 	return all
 }
 
-// show marks an output as one of railbench's, which is made anew when the file is written
-// and never read back.
+// show marks an output as one of railbench's, which is made again when the file is written and never read
+// back.
 func (d *Document) show(kind string, data map[string]text) display {
 	return display{"display_data", data, displayMetadata{displayFacts{kind, d.Book.Rig.Simulated}}}
 }
@@ -343,7 +342,7 @@ func (d *Document) tableOutput(t steps.Table) display {
 	})
 }
 
-// chartOutput is a picture, and text for whoever shows none.
+// chartOutput is a picture, and text for programs that show none.
 func (d *Document) chartOutput(c steps.Chart) display {
 	c.Title = d.mark(c.Title)
 	return d.show(showChart,
@@ -408,7 +407,7 @@ func (w lineWire) same(o lineWire) bool {
 	return w.Kind == o.Kind && w.From == o.From && w.Role == o.Role
 }
 
-// linePrefix tells a line's node, and railbench's own lines, as the screen does.
+// linePrefix is a line's node, or the mark of railbench's own lines, as on the screen.
 func linePrefix(l steps.OutputLine, named bool) string {
 	switch {
 	case l.Kind == steps.Note:

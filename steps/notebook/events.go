@@ -162,8 +162,8 @@ func (w eventWire) at() time.Time {
 	return *w.At
 }
 
-// scripts are those that the cell had when it started. They are never nil: that is for a
-// run of which nobody knows them.
+// scripts are those that the cell had when it started. They are never nil: that is for a run whose scripts
+// are unknown.
 func (w eventWire) scripts() []string {
 	all := []string{}
 	if w.Def != nil {
@@ -225,9 +225,8 @@ func (d *Document) define(f facts) {
 	p.Cells = append(p.Cells, f.cell())
 }
 
-// replay folds what a journal has and the document has not. It stops at a line that
-// can't be read: the last one may have been cut off, and what stands behind a bad one
-// belongs to a state that nobody knows.
+// replay folds what a journal has and the document has not. It stops at a line that can't be read: the last
+// one may have been cut off, and lines behind a bad one belong to an unknown state.
 func (d *Document) replay(journal []byte) (whole bool) {
 	in := bufio.NewReader(bytes.NewReader(journal))
 	for first, parts := true, 0; ; first = false {

@@ -95,8 +95,8 @@ func gradeName(s steps.CellState) string {
 	return s.Verdict.Grade.String()
 }
 
-// ran is the line about a run: when, how long, with which status and parameters. value
-// writes what somebody else has chosen.
+// ran is the line about a run: when, how long, with which status and parameters. value writes values that
+// come from outside.
 func ran(s steps.CellState, value func(string) string) string {
 	var parts []string
 	if s.Run > 0 {
@@ -296,8 +296,8 @@ func csvFigure(f steps.Figure) []string {
 	}
 }
 
-// csvValue has every digit and no grouping: a program reads it. What is no finite number
-// is an empty field.
+// csvValue has every digit and no grouping: a program reads it. A number that is not finite is an empty
+// field.
 func csvValue(v any) string {
 	if x, ok := v.(float64); ok {
 		if !isFinite(x) {

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// keepSessions is how many sessions stay in the folder for those that nobody named.
+// keepSessions is how many sessions without a name of their own stay in the folder.
 const keepSessions = 50
 
-// NewFile is a name for a session that nobody named, and removes the oldest of
-// those.
+// NewFile is a file for a session without a name of its own, and removes the oldest of those.
 func NewFile(dir, rig string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -68,8 +67,8 @@ func fileName(rig string) string {
 	}, rig)
 }
 
-// forgetSessions removes the oldest sessions that nobody named, so that there is room for
-// one more. One that has a journal was cut off, and is offered yet.
+// forgetSessions removes the oldest sessions without a name of their own, so that there is room for one more.
+// One with a journal was cut off, and is still offered.
 func forgetSessions(dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+Extension))
 	if err != nil {

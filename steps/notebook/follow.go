@@ -7,8 +7,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// Follow tells what becomes of a session that another railbench has open: its file, and the
-// journal that every event is in before anybody sees it.
+// Follow reports a session that another railbench has open: its file, and the journal, which gets every event
+// before any screen does.
 func Follow(ctx context.Context, path string) func() *steps.Notebook {
 	paths := []string{path, JournalPath(path)}
 	was := ""

@@ -145,7 +145,7 @@ func (r Results) junitCase(c steps.Cell, e steps.CellEnded) junitCase {
 		test.Skipped = why
 	case steps.Pass, steps.Warn:
 		test.Out = &junitLines{sanitize.Line(v.Grade.String()+": "+v.Reason) + "\n" + r.junitEvidence(v)}
-	default: // what never ran can be told as little as what is INCONCLUSIVE
+	default: // a cell that never ran is as unknown as an INCONCLUSIVE one
 		why.Type = strings.TrimSpace(steps.Inconclusive.String() + " " + string(v.Code))
 		test.Error = why
 	}

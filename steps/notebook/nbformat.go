@@ -28,7 +28,7 @@ type fileMetadata struct {
 	Railbench *head    `json:"railbench,omitempty"`
 }
 
-// A kernel is what Jupyter starts where somebody runs a cell there; without one it asks.
+// A kernel is what Jupyter starts when a cell is run there; without one it asks.
 type kernel struct {
 	Name     string `json:"name"`
 	Display  string `json:"display_name"`

@@ -13,13 +13,12 @@ import (
 
 // A printout is lines in a row that have one source.
 type printout struct {
-	source string // the node, and its role where it has one; empty where there is nothing to tell apart
+	source string // the node, and its role if it has one; empty if there is only one
 	lines  []steps.OutputLine
 }
 
-// printouts are a cell's output as people read it: between two lines of railbench's own what
-// each node printed stands together, whoever's line came first. Those of one section are to
-// be seen side by side, where there is room.
+// printouts are a cell's output as people read it: between two lines of railbench's own, the lines of each
+// node stand together. Those of one section are shown side by side if there is room.
 func printouts(c steps.Cell, s steps.CellState) (sections [][]printout) {
 	lines := s.Output.Lines(0, s.Output.Len())
 	// One node's lines have one source, which needs no name.
@@ -93,7 +92,7 @@ func outputHTML(c steps.Cell, s steps.CellState) string {
 				fmt.Fprintf(&b, "<p class=\"source\">%s</p>\n", html.EscapeString(sanitize.Line(p.source)))
 			}
 			b.WriteString("<pre class=\"output\">")
-			// Above the first line of all, whoever's that is.
+			// Above the first line of all nodes.
 			if dropped > 0 {
 				b.WriteString("<span class=\"note\">" + leftOut(dropped) + "</span>")
 				dropped = 0

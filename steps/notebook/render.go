@@ -208,8 +208,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// bandText is what was expected, and where that comes from: a figure without its source is
-// nobody's to check.
+// bandText is what was expected, and its source: a figure without a source can't be checked.
 func bandText(e steps.Evidence) string {
 	x := e.Expected
 	if x == nil {

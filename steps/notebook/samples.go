@@ -31,7 +31,7 @@ type RailSamples struct {
 	CeilingGbps float64 `json:"ceilingGbps,omitempty"`
 	Tx          Rates   `json:"txGbps"`
 	Rx          Rates   `json:"rxGbps"`
-	// What moved without a pause, the last time it did; nil where nothing did, or nobody knows.
+	// The last run of data without a pause; nil if there was none, or it is unknown.
 	TxRun *RunOf `json:"txRun,omitempty"`
 	RxRun *RunOf `json:"rxRun,omitempty"`
 }
@@ -109,7 +109,7 @@ func (s *Samples) add(b meter.Board, at time.Time) {
 			i = len(s.Rails) - 1
 		}
 		if g.Stale != "" {
-			continue // the old rates are no sample
+			continue // the old rates are not a sample
 		}
 		r := &s.Rails[i]
 		r.Tx, r.Rx = r.Tx.put(slot, g.Tx.Total()), r.Rx.put(slot, g.Rx.Total())
@@ -147,7 +147,7 @@ func (s *Samples) halve() {
 	}
 }
 
-// ranIn is the run that a flow is in, or the one that was told before.
+// ranIn is the run that a flow is in, or the one before.
 func ranIn(before *RunOf, f meter.Flow) *RunOf {
 	if f.Total() <= shown || f.Run.Bytes <= 0 {
 		return before

@@ -36,9 +36,8 @@ type Options struct {
 	Now       func() time.Time // time.Now where nil
 }
 
-// A Store keeps one session on disk: the file, saved whenever a cell has ended, and
-// beside it a journal of every event since. What Record was given is there after a
-// kill -9. It is safe for use by several goroutines.
+// A Store keeps one session on disk: the file, saved whenever a cell has ended, and a journal of every event
+// since. What Record was given is there after a kill -9. It is safe for use by several goroutines.
 type Store struct {
 	// Left are the cells that ran or waited when the session was cut off.
 	Left []string
@@ -103,8 +102,8 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	return s, nil
 }
 
-// begin reads the file and what the journal has beyond it, and writes both anew. Until then nothing on the disk
-// has changed: what can't go on stays as it is.
+// begin reads the file and what the journal has beyond it, and writes both again. Until then nothing on the
+// disk has changed: a session that can't be continued stays as it is.
 func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 	doc, err := load(s.path, journal)
 	switch {
@@ -121,11 +120,11 @@ func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 	s.doc, s.Left = doc, doc.settle()
 	doc.adopt(t)
 	doc.Railbench = s.o.Railbench
-	// What stands there now is what was read: only what is written from here on is somebody else's.
+	// The file is as it was read: only later changes are foreign.
 	if s.saved, err = os.Lstat(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Before anything runs: that a file can't be written is told now, and not after an hour of measuring.
+	// Before anything runs: a file that can't be written is reported now, and not after an hour of measuring.
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -209,14 +208,14 @@ func Read(path string) (*Document, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
 	}
-	// Before the file is read: whoever has it may end in between, and then has saved it.
+	// Before the file is read: its owner may end in between, and has saved it then.
 	open := held(JournalPath(path))
 	d, err := load(path, journal)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
 	if !open {
-		d.settle() // whoever ran what runs there is no more
+		d.settle() // the program that ran there has ended
 	}
 	return d, nil
 }
@@ -252,8 +251,8 @@ func readJournal(path string) ([]byte, error) {
 	return safefile.ReadAll(f, JournalPath(path), recordLimit)
 }
 
-// CutOff reads a session whose railbench ended without saving it. ok is false where
-// that can't be said: somebody has it open, or it can't be read.
+// CutOff reads a session whose railbench ended without saving it. ok is false if that is unknown: it is open,
+// or it can't be read.
 func CutOff(path string) (d *Document, ok bool) {
 	f, journal, err := lock(JournalPath(path))
 	if err != nil {
@@ -378,7 +377,7 @@ func (s *Store) Record(events []steps.Event) error {
 // ErrUnsaved is of a session whose file could not be written, and is as it was.
 var ErrUnsaved = errors.New("it could not be saved")
 
-// save writes the file and begins the journal anew.
+// save writes the file and begins a new journal.
 func (s *Store) save() error {
 	s.tried = s.o.Now()
 	content, err := s.doc.Encode(s.tried)
@@ -433,7 +432,7 @@ func (s *Store) restart() error {
 
 // claim writes into the journal whose it is.
 func (s *Store) writeOwner() error {
-	host, _ := os.Hostname() // without a name the process id is still told
+	host, _ := os.Hostname() // without a name there is still the process id
 	line, err := json.Marshal(Owner{s.o.Railbench, format, os.Getpid(), host, s.o.Now()})
 	if err != nil {
 		return err

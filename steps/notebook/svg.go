@@ -72,8 +72,8 @@ func (d *drawing) finish(what string, alone bool) string {
 	return b.String() + d.b.String() + "</svg>\n"
 }
 
-// chartSVG draws a chart; alone it has its style in itself. A limit above the scale's top is told and not
-// drawn: a scale that reached it would flatten what was measured.
+// chartSVG draws a chart; alone it contains its style. A limit above the scale's top is named and not drawn:
+// a scale up to it would flatten the measured values.
 func chartSVG(c steps.Chart, alone bool) string {
 	c = finiteChart(c)
 	var d drawing
@@ -109,7 +109,7 @@ func (d *drawing) limits(c steps.Chart, top float64) {
 	}
 }
 
-// limitClass draws each limit of a chart with another dash, also where nobody sees colours.
+// limitClass draws each limit of a chart with another dash, so that it is recognized without colours.
 func limitClass(i int) string { return fmt.Sprintf("limit l%d", i%3) }
 
 // bars draws a bar a value, with its label before it and its figure behind. With limits it goes up to the
@@ -118,8 +118,8 @@ func (d *drawing) bars(c steps.Chart) {
 	all, s := chart.Points(c), chart.Bars(c)
 	left, right := 8.0, 0.0
 	for _, p := range all {
-		// A sign of 12 px takes some 6.6 of the width, and a figure's a little more: nobody measures a text here.
-		// Longer labels are cut.
+		// A letter of 12 px takes some 6.6 of the width, and a digit a little more: texts are not measured
+		// here. Longer labels are cut.
 		left = max(left, 14+6.6*float64(min(44, utf8.RuneCountInString(p.Label))))
 		right = max(right, 12+7.5*float64(utf8.RuneCountInString(figure(p.Y))))
 	}
@@ -342,7 +342,7 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 			for ; to < len(r.Tx) && !math.IsNaN(r.Tx[to]); to++ {
 				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.Share(r.Tx[to]))))
 			}
-			if to == from+1 { // one value alone is no line
+			if to == from+1 { // one value alone makes no line
 				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))),
 					at(f.y(y.Share(r.Tx[from]))))
 			} else {

@@ -21,7 +21,7 @@ const (
 	kindPart  = "part"
 	kindAbout = "about" // the prose above a cell
 	kindCell  = "cell"
-	kindNote  = "note"        // a cell of text that somebody added
+	kindNote  = "note"        // a cell of text that the user added
 	kindTail  = "tail"        // the prose after it
 	kindNotes = "differences" // what the numbers in the texts stand for
 )
@@ -72,7 +72,7 @@ func (w *paramsWire) settings() steps.Settings {
 	return steps.Settings{All: w.All, Cells: w.Cells}
 }
 
-// A rigWire is what a file keeps of a look at the nodes: enough to tell what a result was measured on, and to
+// A rigWire is what a file keeps of a look at the nodes: enough to say what a result was measured on, and to
 // compare.
 type rigWire struct {
 	Name      string     `json:"name"`
@@ -97,7 +97,7 @@ type nodeWire struct {
 	Adapter string            `json:"adapter,omitempty"`
 	Err     string            `json:"error,omitempty"`
 	Rails   []railWire        `json:"rails,omitempty"`
-	Tools   map[string]string `json:"tools,omitempty"` // versions; empty where a tool tells none
+	Tools   map[string]string `json:"tools,omitempty"` // versions; empty if a tool prints none
 }
 
 // A railWire is a rail as it was found: mtu is the RoCE MTU and netdevMTU the interface's, both in bytes.
@@ -126,7 +126,7 @@ type pairWire struct {
 	Subnet string `json:"subnet,omitempty"`
 }
 
-// wireRig leaves out tools that weren't found, and what only a look now could tell.
+// wireRig leaves out tools that weren't found, and what only a look now could show.
 func wireRig(r steps.Rig) rigWire {
 	w := rigWire{Name: r.Name, Simulated: r.Simulated, Missing: r.Missing}
 	if !r.Probed.IsZero() {
@@ -162,8 +162,7 @@ func wireRig(r steps.Rig) rigWire {
 	return w
 }
 
-// number is a node's number. Files of before there were numbers, and those that somebody
-// altered, have the order in place of them.
+// number is a node's number. Files from before there were numbers, and altered ones, have the order instead.
 func (w rigWire) number(e int) int {
 	seen := map[int]bool{}
 	for _, n := range w.Nodes {
@@ -208,7 +207,7 @@ func (w rigWire) rig() steps.Rig {
 		r.Nodes[e] = node
 	}
 	for _, p := range w.Pairs {
-		// An index that leads nowhere would be one that somebody follows.
+		// An invalid index must not be followed.
 		if p.Here >= 0 && p.Here < len(r.At(steps.Here).Rails) && p.Peer >= 0 && p.Peer < len(r.At(steps.Peer).Rails) {
 			r.Pairs = append(r.Pairs, steps.Pair{Rails: [2]int{p.Here, p.Peer}, Subnet: p.Subnet})
 		}
@@ -223,8 +222,8 @@ type facts struct {
 	Cell  string `json:"cell,omitempty"`
 	Title string `json:"title,omitempty"`
 	Check bool   `json:"check,omitempty"` // of the checklist
-	// Edited says of a part that somebody edited, added, moved or removed a cell; its
-	// cells have all that they are as Definition then.
+	// Edited says of a part that a cell was edited, added, moved or removed; its cells have their whole
+	// Definition then.
 	Edited     bool        `json:"edited,omitempty"`
 	Definition *steps.Cell `json:"definition,omitempty"`
 	Simulated  bool        `json:"simulated,omitempty"`
@@ -275,7 +274,7 @@ type exitWire struct {
 	ElapsedMS float64 `json:"elapsedMS"`
 }
 
-// outputWire tells where each line of the streams came from.
+// outputWire says where each line of the streams came from.
 type outputWire struct {
 	// Dropped is how many lines came before the first that is kept.
 	Dropped int        `json:"dropped,omitempty"`
@@ -290,7 +289,7 @@ type lineWire struct {
 	Count int    `json:"count"`
 }
 
-// A bytesWire is a steps.RailBytes, which tells what each of them is.
+// A bytesWire is a steps.RailBytes, which says what each of them is.
 type bytesWire struct {
 	Node    string            `json:"node"`
 	End     string            `json:"end"`
@@ -329,7 +328,7 @@ func kindOf(name string) steps.LineKind {
 }
 
 func endOf(name string) steps.End {
-	e, _ := steps.ParseEnd(name) // Here for what is none: an index that leads nowhere is one that somebody follows
+	e, _ := steps.ParseEnd(name) // Here instead of an invalid index, which must not be followed
 	return e
 }
 
@@ -357,7 +356,7 @@ func (w exitWire) exit() runner.Exit {
 	return x
 }
 
-// milliseconds and duration lose nothing of what a clock tells.
+// milliseconds and duration lose no precision of a clock.
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // duration rounds to the nanosecond: a figure of JSON that was one is it again.
