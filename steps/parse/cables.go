@@ -11,11 +11,11 @@ import (
 type Cable struct {
 	Netdev string      `json:"netdev"`
 	Module CableModule `json:"module"`
-	// Told says that the module's memory was there.
+	// Told says that the module's memory was printed.
 	Told bool `json:"told"`
-	// FEC is the error correction in use: RS, BaseR, None; empty where nothing tells.
+	// FEC is the error correction in use: RS, BaseR, None; empty if unknown.
 	FEC string `json:"fec"`
-	// PortMbps is the fastest that the port supports; 0 where nothing tells.
+	// PortMbps is the fastest that the port supports; 0 if unknown.
 	PortMbps int `json:"portMbps,omitempty"`
 	// Refused is why the memory could not be read, in the tool's own words.
 	Refused string `json:"refused,omitempty"`

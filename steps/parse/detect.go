@@ -9,22 +9,22 @@ import (
 	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
-// A Mark is a line that a tool prints, and how much it tells: 3 where nothing else
-// prints it, 1 where it tells only beside others.
+// A Mark is a line that a tool prints, and its weight: 3 if no other tool prints it, 1 if it means something
+// only together with others.
 type Mark struct {
 	weight  int
 	pattern *lazyregexp.Pattern
 }
 
-// Sign makes a Mark of a regular expression, whose ^ and $ are a line's. It is compiled
-// when somebody asks whose a text is: most of railbench's runs don't.
+// Sign makes a Mark of a regular expression, whose ^ and $ are a line's. It is compiled when a text is first
+// detected: most of railbench's runs don't need it.
 func Sign(weight int, expr string) Mark { return Mark{weight, lazyregexp.New(`(?m)` + expr)} }
 
-// detectBytes is how much of a text is looked at to tell whose it is.
+// detectBytes is how much of a text is read to detect its tool.
 const detectBytes = 1 << 20
 
-// Detect names the tool whose output a text is. Where it can't tell, sure is false,
-// and the names are those that it could be, the likeliest first.
+// Detect names the tool whose output a text is. If it can't decide, sure is false, and the names are the
+// possible ones, the likeliest first.
 func (all Tools) Detect(text string) (names []string, sure bool) {
 	if len(text) > 4*detectBytes {
 		text = text[:4*detectBytes] // colours and wide characters go first
@@ -57,8 +57,7 @@ func (all Tools) Detect(text string) (names []string, sure bool) {
 	return names, scores[names[0]] >= 2*scores[names[1]]
 }
 
-// Colours, moves of the cursor, titles of the window: what a terminal takes and
-// nobody reads.
+// Colours, moves of the cursor, titles of the window: control sequences without text.
 var escapes = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Plain is a text as the tool wrote it, whatever program saved it: in UTF-8, without

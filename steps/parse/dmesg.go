@@ -42,7 +42,7 @@ var kernelKinds = []struct {
 	},
 	{"insufficient-power", []string{"PCIe slot"}, lazyregexp.New(`insufficient(?:/unadvertised)? power on the PCIe slot`)},
 	{"power-enough", []string{"PCIe slot"}, lazyregexp.New(`PCIe slot advertised sufficient power`)},
-	// That a slot does not say what it has is no complaint.
+	// A slot that does not report its power is not a complaint.
 	{"power-untold", []string{"PCIe slot"}, lazyregexp.New(`PCIe slot power capability was not advertised`)},
 	{"cable-unplugged", []string{"Cable unplugged"}, lazyregexp.New(`Port module event: module \d+, Cable unplugged`)},
 	{
@@ -79,7 +79,7 @@ var kernelKinds = []struct {
 		[]string{"firmware version: ", "rdma_rxe: "},
 		lazyregexp.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`),
 	},
-	// At each boot the kernel says of a port that AER is enabled, which is no error.
+	// At each boot the kernel logs that AER is enabled on a port, which is not an error.
 	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, lazyregexp.New(`PCIe Bus Error|\bAER: (?:[^e]|e[^n])`)},
 	{"pcie-limited", []string{"available PCIe bandwidth"}, lazyregexp.New(`available PCIe bandwidth.* limited by`)},
 	{
@@ -122,7 +122,7 @@ var (
 	kernelJournal = lazyregexp.New(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|` +
 		`\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
 	kernelISO = lazyregexp.New(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
-	// UCX stamps its lines alike, and then tells host and process.
+	// UCX stamps its lines in the same way, followed by host and process.
 	ucxStamp = lazyregexp.New(`^\[\S+:\d+ *:\d+\]`)
 
 	pciAddress   = lazyregexp.New(`\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
@@ -135,10 +135,9 @@ var (
 	gpuXID       = lazyregexp.New(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6})`)
 )
 
-// Dmesg reads the kernel's log, from dmesg in any of its formats, from the journal
-// or from syslog, and finds the events in it. A log without any is an empty list; a
-// text that is no such log is ErrNoResult. A line that was wrapped, as a document
-// does, is put together again.
+// Dmesg reads the kernel's log, from dmesg in any of its formats, from the journal or from syslog, and finds
+// the events in it. A log without any is an empty list; a text that is not such a log is ErrNoResult. A line
+// that was wrapped, as in a document, is put together again.
 func Dmesg(text string) ([]KernelEvent, error) {
 	events := []KernelEvent{}
 	isLog := false
@@ -161,7 +160,7 @@ func Dmesg(text string) ([]KernelEvent, error) {
 			if !take(e) {
 				open = &e
 			}
-		// Longer than that is no rest of a line.
+		// A longer line is not the rest of another one.
 		case open != nil && e.Text != "" && len(e.Text) < maxError:
 			open.Text += " " + e.Text
 			take(*open)

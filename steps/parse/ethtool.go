@@ -20,7 +20,7 @@ type EthtoolLink struct {
 	Duplex    string `json:"duplex"`
 	Auto      string `json:"autoNegotiation"` // on or off
 	Port      string `json:"port"`            // Direct Attach Copper, FIBRE …
-	// Link is yes, no or unknown; empty where it isn't told.
+	// Link is yes, no or unknown; empty if it isn't printed.
 	Link string `json:"link"`
 	// Reason is why there is no link, from 5.8 on: "No cable", "Overheat".
 	Reason string `json:"reason,omitempty"`
@@ -133,8 +133,7 @@ type CableModule struct {
 	Types      []string `json:"types"` // 100G Ethernet: 100G Base-CR4 …
 	// Technology is how it sends: copper, or a laser's kind.
 	Technology string `json:"technology"`
-	// LengthM is the cable's length, m; 0 where it tells none, as a module without a cable
-	// does.
+	// LengthM is the cable's length, m; 0 if it is not printed, as for a module without a cable.
 	LengthM    float64 `json:"lengthM"`
 	Vendor     string  `json:"vendor"`
 	PartNumber string  `json:"partNumber"`

@@ -20,8 +20,7 @@ type GPUStaging struct {
 	GPU string `json:"gpu"`
 	// Unified says that the GPU and the processor share one memory.
 	Unified bool `json:"unified"`
-	// GPUDirectRDMA and DMABuf are attributes of the device, 0 or 1; nil where the
-	// driver doesn't tell.
+	// GPUDirectRDMA and DMABuf are attributes of the device, 0 or 1; nil if the driver doesn't report them.
 	GPUDirectRDMA *int            `json:"gpuDirectRDMA"`
 	DMABuf        *int            `json:"dmaBuf"`
 	Samples       []StagingSample `json:"samples"`

@@ -10,9 +10,8 @@ type Hardware struct {
 	Log   []KernelEvent     `json:"log"`
 }
 
-// HardwareOutput reads it: facts up to a line "#nvidia-smi" or "#log", which begins
-// what the tool printed. ErrNoResult stands for no fact; that a tool said nothing is
-// no error, and a fact tells of it.
+// HardwareOutput reads it: facts up to a line "#nvidia-smi" or "#log", which begins what the tool printed.
+// ErrNoResult means no fact. A tool without output is not an error, and a fact says so.
 func HardwareOutput(text string) (Hardware, error) {
 	var h Hardware
 	part := map[string]*strings.Builder{"": {}, "#nvidia-smi": {}, "#log": {}}

@@ -22,9 +22,9 @@ type IBPort struct {
 	Port      int     `json:"port"`
 	State     string  `json:"state"`    // Active, Down, Initializing …
 	Physical  string  `json:"physical"` // LinkUp, Disabled, Polling …
-	RateGbps  float64 `json:"rateGbps"` // 0 where it isn't told
+	RateGbps  float64 `json:"rateGbps"` // 0 if it isn't printed
 	LinkLayer string  `json:"linkLayer"`
-	// The lids are null where they aren't told. On InfiniBand a subnet manager gives them.
+	// The lids are null if they aren't printed. On InfiniBand a subnet manager assigns them.
 	BaseLID *int `json:"baseLID"`
 	SMLID   *int `json:"smLID"`
 	// GID is the first of the port, as ibstatus prints it.

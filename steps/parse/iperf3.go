@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// An Iperf3 is one test of iperf3, as one of its ends tells it. Rates are 10^9
-// bits of TCP payload a second.
+// An Iperf3 is one test of iperf3, as one of its ends reports it. Rates are 10^9 bits of TCP payload a
+// second.
 type Iperf3 struct {
 	Version string  `json:"version"`
 	Streams int     `json:"streams"`
@@ -37,7 +37,7 @@ type Iperf3 struct {
 	MSSBytes  int `json:"mssBytes"`
 	// Each is the rate of every stream, received where that is known.
 	Each []float64 `json:"eachGbps"`
-	// Protocol is "TCP", "UDP" or "SCTP"; empty where it isn't told.
+	// Protocol is "TCP", "UDP" or "SCTP"; empty if it isn't printed.
 	Protocol string `json:"protocol,omitempty"`
 	// UDP is what became of a UDP test's datagrams; nil where the test isn't one, or doesn't say.
 	UDP *Datagrams `json:"udp,omitempty"`
@@ -45,13 +45,13 @@ type Iperf3 struct {
 	ReceivedSeconds float64 `json:"-"`
 	// SentSeconds are those that the sender sent; 0 in a text.
 	SentSeconds float64 `json:"-"`
-	// Reverse says that the server sent, Bidir that both did, and LimitGbps is the rate that the
-	// sender was told to keep to; 0 for none.
+	// Reverse says that the server sent, Bidir that both did, and LimitGbps is the rate limit that the sender
+	// was given; 0 for none.
 	Reverse   bool    `json:"reverse,omitempty"`
 	Bidir     bool    `json:"bidir,omitempty"`
 	LimitGbps float64 `json:"limitGbps,omitempty"`
-	// Asked are what the client was told of a test that makes another one of it: seconds, bytes or blocks it was
-	// to end after, seconds left out, and the size of its writes. Only JSON has them; 0 for none.
+	// Asked are the client's options that make it another test: seconds, bytes or blocks after which it ends,
+	// seconds left out, and the size of its writes. Only JSON has them; 0 for none.
 	Asked IperfAsked `json:"-"`
 	// Stopped are the seconds of the intervals in which nothing at all was moved.
 	Stopped float64 `json:"-"`
@@ -60,23 +60,23 @@ type Iperf3 struct {
 	Error string `json:"error"`
 }
 
-// IperfAsked is what a client of iperf3 was told.
+// IperfAsked are the options of a client of iperf3.
 type IperfAsked struct {
 	Streams, Seconds, Bytes, Blocks, Omit, WriteBytes int
 	// Window is the size of the sockets' buffers that -w asked for.
 	Window int
 }
 
-// Datagrams are those of a UDP test, of all streams. Who sends counts on whatever arrives: a rate
-// of UDP is one of the sender alone, unless the lost ones are told.
+// Datagrams are those of a UDP test, of all streams. The sender goes on whether they arrive or not: a rate of
+// UDP is the sender's only, unless the lost ones are counted.
 type Datagrams struct {
 	Sent     int     `json:"sent"`
 	Lost     int     `json:"lost"`
 	JitterMS float64 `json:"jitterMS"` // at the receiver, milliseconds
 }
 
-// Threaded reports whether each stream had a thread of its own, as from 3.16 on. ok is false
-// where the version isn't told.
+// Threaded reports whether each stream had a thread of its own, as from 3.16 on. ok is false if the version
+// isn't printed.
 func (v Iperf3) Threaded() (threaded, ok bool) {
 	m := iperfVersion.Regexp().FindStringSubmatch(v.Version)
 	if m == nil {
@@ -112,7 +112,7 @@ type sum struct {
 	Packets *float64 `json:"packets"`
 	Lost    *float64 `json:"lost_packets"`
 	Jitter  float64  `json:"jitter_ms"`
-	// Sends says of a stream that this end sent on it; nil where it isn't told.
+	// Sends says of a stream that this end sent on it; nil if it isn't printed.
 	Sends *bool `json:"sender"`
 }
 
@@ -127,7 +127,7 @@ type iperf3Report struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// Told is what -M asked for, in place of the default.
+// Told is the value of -M, instead of the default.
 type iperf3Start struct {
 	Connected []struct {
 		Local  string `json:"local_host"`
@@ -317,8 +317,8 @@ func (s sum) arrived() float64 {
 	return s.Bits * max(0, 1 - least(*s.Lost) / *s.Packets)
 }
 
-// oneWay takes the sums of what this end sent where a release before bidir was told (3.7) wrote those of
-// both ways under one name, so that the second hides the first (esnet/iperf#952).
+// oneWay takes the sums of what this end sent: with --bidir, releases before 3.7 wrote those of both
+// directions under one name, so that the second hides the first (esnet/iperf#952).
 func (v *Iperf3) oneWay(end iperf3End) {
 	ways := map[bool]int{}
 	for _, s := range end.Streams {
@@ -481,7 +481,7 @@ func (r *iperf3Reader) datagrams(figures string, m []string) {
 	r.row(row)
 }
 
-// datagramsOf are those of a row's columns; nil where they are no numbers.
+// datagramsOf are those of a row's columns; nil if they are not numbers.
 func datagramsOf(m []string) *Datagrams {
 	jitter, ok := strictnum.Number(m[1])
 	sent, also := strictnum.Count(m[3])

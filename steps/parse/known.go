@@ -1,7 +1,7 @@
 package parse
 
-// What tells the output of each tool from another's. The weights were found with the
-// corpus: a text that is taken for another tool's reads as a table without rows.
+// The lines that identify each tool's output. The weights were found with the corpus: a text that is taken
+// for another tool's reads as a table without rows.
 
 // IbvDevicesTool reads ibv_devices of ibverbs-utils.
 func IbvDevicesTool() Tool {
@@ -181,7 +181,7 @@ func FreeTool() Tool {
 	}
 }
 
-// DmesgTool reads the kernel's log, whoever kept it.
+// DmesgTool reads the kernel's log, whichever program kept it.
 func DmesgTool() Tool {
 	return Tool{
 		Name: "dmesg", Also: []string{"journal", "journalctl"},

@@ -9,9 +9,9 @@ import (
 // A Neighbor is what is at the other end of an interface's cable, by its own word: LLDP (IEEE 802.1AB).
 type Neighbor struct {
 	Link   string `json:"link"`             // the interface that heard it
-	System string `json:"system,omitempty"` // its name; its chassis' address where it tells none
+	System string `json:"system,omitempty"` // its name, or the address of its chassis
 	Port   string `json:"port,omitempty"`   // its own name of the port
-	// Forwards says that it is a bridge or a router, as far as it tells.
+	// Forwards says that it is a bridge or a router, if it reports that.
 	Forwards bool `json:"forwards,omitempty"`
 }
 

@@ -8,9 +8,8 @@ import (
 
 // Free is what free prints.
 type Free struct {
-	// Unit is that of the figures: bytes, KiB, MiB …; empty where nothing in the
-	// text tells it. free prints KiB unless it was asked for another, and only -h
-	// says which.
+	// Unit is that of the figures: bytes, KiB, MiB …; empty if the text does not show it. free prints KiB by
+	// default, and only -h prints the unit.
 	Unit string    `json:"unit"`
 	Rows []FreeRow `json:"rows"`
 }
@@ -39,9 +38,9 @@ var freeUnits = map[string]string{
 	"--kilo": "kB", "--mega": "MB", "--giga": "GB",
 }
 
-// FreeOutput reads free, with any of its units. The columns are found by their
-// names. With -h the figures are made bytes, as exact as they were printed; a line
-// with the command itself before the table tells the unit too.
+// FreeOutput reads free, with any of its units. The columns are found by their names. With -h the figures
+// become bytes, as exact as they were printed; a line with the command itself before the table shows the
+// unit, too.
 func FreeOutput(text string) (Free, error) {
 	r := freeReader{f: Free{Rows: []FreeRow{}}}
 	lines(text, r.line)
@@ -85,8 +84,8 @@ func (r *freeReader) line(line string) {
 	}
 }
 
-// values are the figures of a row by the names of their columns. A row with a cell that
-// is no figure, or without a total, is none.
+// values are the figures of a row by the names of their columns. A row with a cell that is not a figure, or
+// without a total, is skipped.
 func (r *freeReader) values(cells []string) (values map[string]float64, ok bool) {
 	values = map[string]float64{}
 	for i, cell := range cells {

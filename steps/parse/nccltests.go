@@ -15,8 +15,8 @@ import (
 // algbw is the size over the time, and busbw what each link had to carry for it.
 type NCCLTest struct {
 	Tool    string `json:"tool"`    // always "nccl-tests"
-	Version string `json:"version"` // of nccl-tests; empty where it isn't told, as before 2.17
-	NCCL    int    `json:"nccl"`    // 22809 is 2.28.9; 0 where it isn't told
+	Version string `json:"version"` // of nccl-tests; empty if it isn't printed, as before 2.17
+	NCCL    int    `json:"nccl"`    // 22809 is 2.28.9; 0 if it isn't printed
 	Program string `json:"program"` // all_gather_perf
 	// Ranks are the processes' GPUs.
 	Ranks []NCCLRank `json:"ranks"`
@@ -25,7 +25,7 @@ type NCCLTest struct {
 	Nets []NCCLNet `json:"nets,omitempty"`
 	// AverageBusGBps is over all rows; nil where the run was ended before it.
 	AverageBusGBps *float64 `json:"averageBusGBps,omitempty"`
-	// OutOfBounds counts the values that were wrong; nil where it isn't told.
+	// OutOfBounds counts the values that were wrong; nil if it isn't printed.
 	OutOfBounds *int `json:"outOfBounds,omitempty"`
 	// Exact says that the figures are those of -J, to six decimals, and the table's, which stands before them, come to
 	// the same.
@@ -91,8 +91,8 @@ var (
 // that is for railbench alone (steps.ForRailbench).
 const NCCLReport = "#railbench -J "
 
-// NCCLTests reads the table of nccl-tests, or the file of -J, or both. The error is ErrNoResult where
-// there is no row or a row can't be read, and where the run has no end.
+// NCCLTests reads the table of nccl-tests, or the file of -J, or both. The error is ErrNoResult if there is
+// no row, a row can't be read, or the run has no end.
 func NCCLTests(text string) (NCCLTest, error) {
 	t := NCCLTest{Tool: "nccl-tests", Ranks: []NCCLRank{}, Rows: []NCCLRow{}, Errors: []string{}}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -459,7 +459,7 @@ func (p *ncclPlaceReport) figure() *NCCLFigure {
 	return &f
 }
 
-// readJSON reads the file of -J, all of it or nothing: a file that was cut is no JSON.
+// readJSON reads the file of -J, all of it or nothing: a file that was cut is not valid JSON.
 func (t *NCCLTest) readJSON(text string) error {
 	var raw ncclJSON
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&raw); err != nil {

@@ -52,7 +52,7 @@ func Neighbours(text string) ([]Neighbour, error) {
 	return all, nil
 }
 
-// told is a word that a tool printed; nil where it printed none.
+// told is a word that a tool printed; nil if it printed none.
 func told(s string) *string {
 	if s == "" {
 		return nil

@@ -30,8 +30,8 @@ type Ping struct {
 	TooLong bool     `json:"tooLong"`
 	PathMTU int      `json:"pathMTU"`
 	Errors  []string `json:"errors"`
-	// Strange are lines of an answer that came otherwise than it should: with changed bytes, from
-	// another address, with word of another way. TTL is the least of all answers'; 0 where none tells.
+	// Strange are lines of an unexpected answer: with changed bytes, from another address, or with a
+	// redirect. TTL is the lowest of all answers'; 0 if none has it.
 	Strange []string `json:"strange,omitempty"`
 	TTL     int      `json:"ttl,omitempty"`
 }
@@ -187,7 +187,7 @@ func (l Link) Carrier() bool {
 	return slices.Contains(l.Flags, "LOWER_UP") && !slices.Contains(l.Flags, "NO-CARRIER")
 }
 
-// Loopback tells lo.
+// Loopback reports whether it is lo.
 func (l Link) Loopback() bool { return slices.Contains(l.Flags, "LOOPBACK") }
 
 // IPJSON reads ip -j addr or ip -j link, with or without -d and -p. A line that
@@ -223,7 +223,7 @@ func IPJSON(text string) ([]Link, error) {
 			Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State,
 			Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind, Addrs: []string{}, Stats: r.Stats,
 		}
-		// null would be another form of the same for whoever reads it as JSON.
+		// null would be another form of the same for readers of JSON.
 		if l.Flags == nil {
 			l.Flags = []string{}
 		}
@@ -347,7 +347,7 @@ func (l *Link) count(side string, names, figures []string) {
 	to := map[string]*uint64{"bytes": &c.Bytes, "packets": &c.Packets, "errors": &c.Errors, "dropped": &c.Dropped}
 	for i, f := range figures {
 		if i < len(names) && to[names[i]] != nil {
-			*to[names[i]], _ = strictnum.Counter(f) // what is no figure stays 0
+			*to[names[i]], _ = strictnum.Counter(f) // 0 if it is not a figure
 		}
 	}
 }
@@ -403,8 +403,8 @@ type Slave struct {
 	Aggregator string `json:"aggregator,omitempty"`
 }
 
-// Bonding reads /proc/net/bonding/BOND. Where a slave comes again, the text holds more than
-// that file: the bond is the first that it tells of, and the error says so.
+// Bonding reads /proc/net/bonding/BOND. If a slave comes twice, the text holds more than that file: the bond
+// is the first one in it, and the error says so.
 func Bonding(text string) (Bond, error) {
 	b := Bond{Slaves: []Slave{}}
 	again, odd := "", ""

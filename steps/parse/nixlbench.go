@@ -10,15 +10,15 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// NIXLBench is what one process of nixlbench printed. Only the initiator prints a
-// configuration and rows; the target tells its rank and no more.
+// NIXLBench is what one process of nixlbench printed. Only the initiator prints a configuration and rows; the
+// target prints only its rank.
 type NIXLBench struct {
 	Tool string `json:"tool"` // always "nixlbench"
-	// Rank is -1 where it was not told. 0 is the initiator.
+	// Rank is -1 if it was not printed. 0 is the initiator.
 	Rank int `json:"rank"`
-	// Items is how many processes its group has, with etcd; 0 where it was not told.
+	// Items is how many processes its group has, with etcd; 0 if it was not printed.
 	Items   int    `json:"items,omitempty"`
-	Role    string `json:"role"`              // "initiator" or "target"; empty where it was not told
+	Role    string `json:"role"`              // "initiator" or "target"; empty if it was not printed
 	Host    string `json:"host,omitempty"`    // gethostname() of its node
 	Runtime string `json:"runtime,omitempty"` // "ETCD" or "ASIO"
 	// Config is the configuration by the name of its flag. Counts in it are those
@@ -73,8 +73,8 @@ var (
 	nixlASIO   = lazyregexp.New(`^Using address \S+ port \d+ for ASIO runtime`)
 	// A description that is longer than its column isn't padded.
 	nixlOption = lazyregexp.New(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
-	// With --use_device_api the GPU posts by itself. --num_threads are the threads of its kernel then, of
-	// which the configuration tells under the same option as of those of the processor (utils.cpp).
+	// With --use_device_api the GPU posts by itself. --num_threads are the threads of its kernel then, which
+	// the configuration prints under the same option as the processor's threads (utils.cpp).
 	nixlDeviceAPI = lazyregexp.New(`^Device API (mode|Kernel block threads)\b[^:]*:\s*(\S.{0,199})$`)
 	// The names of columns hold single blanks.
 	blanks = lazyregexp.New(`\s{2,}|\t`)
@@ -92,10 +92,9 @@ var (
 	absl = lazyregexp.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
 )
 
-// NIXLBenchOutput reads the output of either end, of every release: columns are
-// found by their names, because 0.5.1 changed their order and their number. The
-// error is ErrNoResult where it tells no rank and no row, or a row can't be read;
-// the value then still holds the complaints.
+// NIXLBenchOutput reads the output of either end, of every release: columns are found by their names, because
+// 0.5.1 changed their order and their number. The error is ErrNoResult if it has no rank and no row, or a row
+// can't be read; the value still holds the complaints then.
 func NIXLBenchOutput(text string) (NIXLBench, error) {
 	b := NIXLBench{
 		Tool: "nixlbench", Rank: -1, Config: map[string]string{},
@@ -140,7 +139,7 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 	return b, problem
 }
 
-// who reads the lines that tell which end it is.
+// who reads the lines that say which end it is.
 func (b *NIXLBench) who(line string) bool {
 	if m := nixlRank.Regexp().FindStringSubmatch(line); m != nil {
 		b.Rank, _ = strictnum.Count(m[1])
@@ -162,7 +161,7 @@ func (b *NIXLBench) who(line string) bool {
 	return false
 }
 
-// device reads what is told of the device API: its mode, and the threads of the GPU's kernel.
+// device reads the lines about the device API: its mode, and the threads of the GPU's kernel.
 func (b *NIXLBench) device(line string) bool {
 	m := nixlDeviceAPI.Regexp().FindStringSubmatch(line)
 	if m == nil {
@@ -257,8 +256,7 @@ var nixlReleases = []struct{ option, release string }{
 	{"benchmark_group", "0.5.0"},
 }
 
-// NIXLBenchRelease tells the release from its options, because the program tells
-// none.
+// NIXLBenchRelease infers the release from its options, because the program does not print it.
 func NIXLBenchRelease(has func(option string) bool) string {
 	for _, r := range nixlReleases {
 		if has(r.option) {

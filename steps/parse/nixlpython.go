@@ -12,8 +12,8 @@ type NIXLPython struct {
 	Results []NIXLResult `json:"results"`
 }
 
-// A NIXLResult is one of them. Test says which: nixl-version, nixl-register,
-// nixl-transfer or nixl-latency. What a test doesn't tell is its zero.
+// A NIXLResult is one of them. Test says which: nixl-version, nixl-register, nixl-transfer or nixl-latency.
+// Fields that a test doesn't have are zero.
 type NIXLResult struct {
 	Test  string `json:"test"`
 	Error string `json:"error"`
@@ -21,11 +21,11 @@ type NIXLResult struct {
 	NIXL   string `json:"nixl,omitempty"` // version; empty where there is none
 	Python string `json:"python,omitempty"`
 	Path   string `json:"path,omitempty"`
-	// UCX are the libraries of it that the process had loaded, each "PATH VERSION": a wheel may
-	// have one of its own, of which ucx_info tells nothing.
+	// UCX are the UCX libraries that the process had loaded, each "PATH VERSION": a wheel may bring one of
+	// its own, which ucx_info does not know.
 	UCX []string `json:"ucx,omitempty"`
-	// UCT are the names of that UCX's modules which the process had loaded: libuct_cuda is the one
-	// for GPU memory. nil where they weren't told.
+	// UCT are the names of that UCX's modules which the process had loaded: libuct_cuda is the one for GPU
+	// memory. nil if they weren't printed.
 	UCT []string `json:"uct,omitempty"`
 
 	Device string `json:"device,omitempty"` // "cpu" or "cuda"
@@ -107,7 +107,7 @@ type NIXLSetup struct {
 	UCX    UCX         `json:"ucx"`
 }
 
-// NIXLSetupOutput reads it. The error is ErrNoResult where there is no fact.
+// NIXLSetupOutput reads it. The error is ErrNoResult if there is no fact.
 func NIXLSetupOutput(text string) (NIXLSetup, error) {
 	var s NIXLSetup
 	var err error

@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// NvidiaSMI is what nvidia-smi tells, in any of its forms.
+// NvidiaSMI is what nvidia-smi prints, in any of its forms.
 type NvidiaSMI struct {
 	Driver string `json:"driver"`
 	CUDA   string `json:"cuda"`
@@ -17,8 +17,8 @@ type NvidiaSMI struct {
 	Errors []string `json:"errors"`
 }
 
-// A GPU is one that nvidia-smi lists. A figure that it doesn't tell, or calls N/A,
-// is left out: a Spark's GPU has no memory of its own.
+// A GPU is one that nvidia-smi lists. A figure that it doesn't print, or calls N/A, is left out: a Spark's
+// GPU has no memory of its own.
 type GPU struct {
 	Index        *int     `json:"index,omitempty"`
 	Name         string   `json:"name"`
@@ -151,8 +151,8 @@ func (s *smiReader) csv(v *NvidiaSMI, line string) bool {
 	return true
 }
 
-// smiColumns are a CSV header's names; nil where the line is none. One name alone
-// is no header: any word would be one.
+// smiColumns are a CSV header's names; nil if the line is not a header. One name alone does not make one:
+// every word would.
 func smiColumns(line string) []string {
 	var names []string
 	known := false

@@ -27,8 +27,8 @@ const (
 	maxError  = 300 // bytes of one error line
 )
 
-// lines cuts a text into lines without their ends; a line longer than maxLine
-// is no tool's, and is skipped.
+// lines cuts a text into lines without their ends. A line longer than maxLine is skipped: no tool prints
+// such.
 func lines(text string, visit func(line string)) {
 	for line := range strings.Lines(text) {
 		if len(line) <= maxLine {
@@ -38,9 +38,8 @@ func lines(text string, visit func(line string)) {
 	}
 }
 
-// rowOf cuts a line below a header into cells. A log line between two rows is no
-// row: not every word in it is a number. A line of numbers is one, even where some
-// are missing or it has nan in it, which is then an error.
+// rowOf cuts a line below a header into cells. A log line between two rows is not a row: not every word in it
+// is a number. A line of numbers is one, even if some are missing or it contains nan, which is an error then.
 func rowOf(line string, columns int) (fields []string, ok bool) {
 	fields = strings.Fields(line)
 	if len(fields) == 0 {
@@ -52,8 +51,8 @@ func rowOf(line string, columns int) (fields []string, ok bool) {
 			figures++
 		}
 	}
-	// A row begins with a size: one number alone is a row cut short where it is whole, and somebody's figure where
-	// not.
+	// A row begins with a size: one whole number alone is a row that was cut short, and any other number
+	// alone is not a row.
 	_, whole := strictnum.Count(fields[0])
 	return fields, figures == len(fields) && (len(fields) > 1 || whole) || len(fields) == columns && figures > columns/2
 }

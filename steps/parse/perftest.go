@@ -17,37 +17,36 @@ type Perftest struct {
 	Tool   string `json:"tool"` // always "perftest"
 	Test   string `json:"test"` // "RDMA_Write BW Test"
 	Device string `json:"device"`
-	// GIDIndex is -1 where the report doesn't tell it.
+	// GIDIndex is -1 if the report doesn't have it.
 	GIDIndex int `json:"gidIndex"`
-	// MTU is the RoCE MTU that both ends agreed on, bytes; 0 where not told.
+	// MTU is the RoCE MTU that both ends agreed on, bytes; 0 if not printed.
 	MTU int `json:"mtu"`
 	// Connection and Transport are the types that the head names (RC, IB), and QueuePairs how many; empty
 	// and 0 where it doesn't.
 	Connection string `json:"connection,omitempty"`
 	Transport  string `json:"transport,omitempty"`
 	QueuePairs int    `json:"queuePairs,omitempty"`
-	// Link is the layer below it ("Ethernet", "IB"); empty where the head doesn't tell. DualPort says that
-	// it went over two ports at once.
+	// Link is the layer below it ("Ethernet", "IB"); empty if the head doesn't have it. DualPort says that it
+	// went over two ports at once.
 	Link     string `json:"link,omitempty"`
 	DualPort bool   `json:"dualPort,omitempty"`
 	// LocalGID and RemoteGID are the addresses that the first queue pair's ends had, as netip writes them (IPv4 where
 	// they hold one); empty where none was printed, as on InfiniBand.
 	LocalGID  string `json:"localGID,omitempty"`
 	RemoteGID string `json:"remoteGID,omitempty"`
-	// RelaxedOrdering is whether PCIe's was asked for; nil where the head doesn't tell.
+	// RelaxedOrdering is whether PCIe's was requested; nil if the head doesn't say.
 	RelaxedOrdering *bool `json:"relaxedOrdering,omitempty"`
 	// Memory is where the buffers are, where the head says that they are a GPU's: cuda, rocm; empty for the host's.
 	Memory string `json:"memory,omitempty"`
 	// Unknown are columns of the table that are not read.
 	Unknown []string `json:"unknownColumns,omitempty"`
-	// NUMANode is the node whose processors the program chose, from 6.29 on; nil where it
-	// doesn't tell.
+	// NUMANode is the node whose processors the program chose, from 6.29 on; nil if it is not printed.
 	NUMANode *int `json:"numaNode,omitempty"`
 	// Validation is what --data_validation says: PASSED, FAILED, WARNING or ERROR; empty
 	// where it wasn't asked for, or this end doesn't check.
 	Validation string `json:"validation,omitempty"`
-	// Bare is the one number of --output. Nothing in the output tells its unit, nor the
-	// message size: it is no result.
+	// Bare is the one number of --output. The output has neither its unit nor the message size, so it is not
+	// a result.
 	Bare *float64 `json:"bare,omitempty"`
 }
 
@@ -78,9 +77,8 @@ type Latency struct {
 	Errors []string     `json:"errors"`
 }
 
-// A LatencyRow is one message size. Times are microseconds and half the round
-// trip, for WRITE and SEND. With -D only AvgUS is measured, and the rest is 0; before 3.0 AvgUS and
-// the percentiles were not told.
+// A LatencyRow is one message size. Times are microseconds and half the round trip, for WRITE and SEND. With
+// -D only AvgUS is measured, and the rest is 0; before 3.0 AvgUS and the percentiles were not printed.
 type LatencyRow struct {
 	Bytes      int     `json:"bytes"`
 	Iterations int     `json:"iterations"`
@@ -97,9 +95,9 @@ type LatencyRow struct {
 // it is MiB/s in both spellings (assets/docs/facts.md#units-of-perftest).
 func GbpsFromMiB(mibPerSecond float64) float64 { return mibPerSecond * 1048576 * 8 / 1e9 }
 
-// PerftestBandwidth reads the output of a bandwidth test: the table in any of
-// its units, or either form of the JSON report. The error is ErrNoResult where
-// there is no row; the value then still holds the header and the error lines.
+// PerftestBandwidth reads the output of a bandwidth test: the table in any of its units, or either form of
+// the JSON report. The error is ErrNoResult if there is no row; the value still holds the header and the
+// error lines then.
 func PerftestBandwidth(text string) (Bandwidth, error) {
 	b := Bandwidth{Perftest: head(text), Rows: []BandwidthRow{}, Errors: PerftestErrors(text)}
 	var problem error
@@ -363,7 +361,7 @@ func (p *Perftest) memoryLine(line string) {
 	}
 }
 
-// kindLine reads what kind of a test it is, beside its name.
+// kindLine reads what kind of a test it is, apart from its name.
 func (p *Perftest) kindLine(line string) {
 	if p.DualPort = p.DualPort || strings.HasPrefix(line, "Dual-port") &&
 		portsField.Regexp().MatchString(line); !strings.Contains(line, " type") &&
@@ -555,7 +553,7 @@ func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 	// bandwidth in one unit or the other, and they are a factor of 119 apart.
 	gbps := rate * float64(size) * 8 / 1e3
 	if gbps == 0 && average > 0 {
-		return BandwidthRow{}, false // with so few messages a second nothing tells
+		return BandwidthRow{}, false // unknown with so few messages a second
 	}
 	if gbps > 0 && math.Abs(math.Log(average/gbps)) > math.Abs(math.Log(GbpsFromMiB(average)/gbps)) {
 		r.PeakGbps, r.AverageGbps = round(GbpsFromMiB(peak)), round(GbpsFromMiB(average))
@@ -584,8 +582,8 @@ func jsonLatency(kv map[string]string) (LatencyRow, bool) {
 	return r, true
 }
 
-// numberOf is a value of the report; 0 where it has none, as with -D. One that is no
-// number is a sign of a damaged report.
+// numberOf is a value of the report; 0 if it is missing, as with -D. A value that is not a number is a sign
+// of a damaged report.
 func numberOf(kv map[string]string, name string) (v float64, ok bool) {
 	text, there := kv[name]
 	if !there {

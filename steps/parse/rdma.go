@@ -16,7 +16,7 @@ type RDMALink struct {
 	State    string `json:"state"`    // ACTIVE, DOWN, INIT …
 	Physical string `json:"physical"` // LINK_UP, DISABLED, POLLING …
 	Netdev   string `json:"netdev"`   // empty where it has none
-	// The lids of an InfiniBand port and of its subnet manager; null where they aren't told.
+	// The lids of an InfiniBand port and of its subnet manager; null if they aren't printed.
 	LID   *int `json:"lid"`
 	SMLID *int `json:"smLID"`
 }
@@ -32,7 +32,7 @@ type RDMACounters struct {
 // link rocep1s0f0/1 …, and before iproute2 5.0 1/1: mlx5_0/1: …
 var rdmaLine = lazyregexp.New(`^(?:link |\d{1,9}/\d{1,9}: )(\S+?)/(\d{1,9}):? (.*)$`)
 
-// rdmaText calls row for each port that a text tells of, with its words in pairs.
+// rdmaText calls row for each port in a text, with its words in pairs.
 func rdmaText(text string, row func(dev string, port int, words []string)) {
 	lines(text, func(line string) {
 		m := rdmaLine.Regexp().FindStringSubmatch(line)
@@ -87,7 +87,7 @@ func RDMALinks(text string) ([]RDMALink, error) {
 	if isArray(text) {
 		err = rdmaJSON(text, func(dev string, port int, values map[string]json.RawMessage) {
 			word := func(name string) (s string) {
-				_ = json.Unmarshal(values[name], &s) // what is no text is left out
+				_ = json.Unmarshal(values[name], &s) // values that are not text are left out
 				return s
 			}
 			add(RDMALink{
@@ -123,7 +123,7 @@ func RDMALinks(text string) ([]RDMALink, error) {
 	return links, err
 }
 
-// RDMAStatistic reads rdma statistic, also with -j. A counter that is no number is left out.
+// RDMAStatistic reads rdma statistic, also with -j. A counter that is not a number is left out.
 func RDMAStatistic(text string) ([]RDMACounters, error) {
 	all := []RDMACounters{}
 	add := func(dev string, port int, pairs func(take func(name, value string))) {
@@ -185,7 +185,7 @@ func RDMATool() Tool {
 	}
 }
 
-// readRDMA tells by what it finds whether the text is of ports or of counters.
+// readRDMA decides by the contents whether the text is of ports or of counters.
 func readRDMA(text string) (any, *[]string, error) {
 	v := struct {
 		Tool   string   `json:"tool"`

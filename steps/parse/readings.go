@@ -14,7 +14,7 @@ type Reading struct {
 	// name, and then by the counter's.
 	Devices map[string]map[string]uint64 `json:"devices"`
 	Netdevs map[string]map[string]uint64 `json:"netdevs"`
-	// Users are the processes that hold queue pairs then, as rdma tells them.
+	// Users are the processes that hold queue pairs then, as rdma lists them.
 	Users []QueuePairUser `json:"users,omitempty"`
 }
 
@@ -28,11 +28,10 @@ type QueuePairUser struct {
 // link rocep1s0f0/1 lqpn 139 … type RC state RTS … pid 2212 comm ib_write_bw
 var queuePair = lazyregexp.New(`^link (\S+)/\d+ .*\bpid (\d{1,9}) comm (\S+)`)
 
-// Readings reads what the checks of counters print. Each reading begins with a line
-// "clock SECONDS"; the counters are sysfs files as grep -H prints them, and what
-// ethtool -S prints after a line "interface NAME". What rdma resource show qp prints
-// stands after the last reading, and belongs to it. A counter that is no number is left
-// out. ErrNoResult stands for not one reading.
+// Readings reads what the checks of counters print. Each reading begins with a line "clock SECONDS"; the
+// counters are sysfs files as grep -H prints them, and what ethtool -S prints after a line "interface NAME".
+// What rdma resource show qp prints stands after the last reading, and belongs to it. A counter that is not a
+// number is left out. ErrNoResult means that there is no reading.
 func Readings(text string) ([]Reading, error) {
 	var all []Reading
 	netdev := ""

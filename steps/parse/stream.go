@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
-// A Stream is what railbench stream send or receive tells with --json, of all its ways together.
+// A Stream is what railbench stream send or receive prints with --json, of all its connections together.
 type Stream struct {
 	Railbench string `json:"railbench"` // its version
 	StreamMoved
@@ -21,7 +21,7 @@ type StreamWay struct {
 	At string `json:"at"` // the receiver's ADDRESS:PORT, at both ends
 	StreamMoved
 	Stalls  int `json:"stalls"`
-	Streams int `json:"streams,omitempty"` // as the sender tells; 0 from the receiver
+	Streams int `json:"streams,omitempty"` // from the sender; 0 from the receiver
 }
 
 // StreamMoved is payload. A block is lost where its number was left out, and corrupt where its
@@ -36,8 +36,8 @@ type StreamMoved struct {
 	Gbps    float64 `json:"gbps"`
 }
 
-// StreamOutput reads it, among the lines that it says on stderr. One that leaves out a figure is
-// none, and of two nobody knows which is meant.
+// StreamOutput reads it, among the lines on stderr. An object without a figure does not count, and of two it
+// is unknown which is meant.
 func StreamOutput(text string) (Stream, error) {
 	at := streamBegins.Regexp().FindAllStringSubmatchIndex(text, 2)
 	if len(at) != 1 {
@@ -110,7 +110,7 @@ func (f streamFigures) read() (m StreamMoved, stalls int, err error) {
 		{f.Seconds, &m.Seconds, false},
 		{f.Gbps, &m.Gbps, false},
 	} {
-		// Beyond 2^53 a float is no count any more.
+		// Beyond 2^53 a float does not hold every whole number.
 		if one.from == nil || *one.from < 0 || *one.from > 1<<53 || one.whole && *one.from != math.Trunc(*one.from) {
 			return m, 0, ErrNoResult
 		}

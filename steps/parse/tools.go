@@ -18,12 +18,12 @@ type Tool struct {
 	Name string
 	// Also are other names for it.
 	Also []string
-	// Shows says what its output looks like, to somebody who has another's.
+	// Shows says what its output looks like, for a user whose text is another tool's.
 	Shows string
 	// Reads makes an object with the keys "tool", "rows" and "errors" of a text. The
 	// errors are the tool's own, and more can be added to them.
 	Reads func(text string) (value any, errs *[]string, err error)
-	// Marks are lines that tell its output from another tool's.
+	// Marks are lines that identify its output.
 	Marks []Mark
 }
 
@@ -39,14 +39,13 @@ func (all Tools) Named(name string) (Tool, bool) {
 	return all[i], true
 }
 
-// Read reads a text that somebody saved: it may have colours in it, another
-// system's line ends, or be something else altogether. The value is an object for
-// encoding/json with the keys "tool", "rows", which is never null, and "errors":
-// what the tool complained of. Where there is no result, or only a part of it could
-// be read, the error says why, and so does the last of "errors".
+// Read reads a saved text: it may have colours in it, another system's line ends, or be something else
+// altogether. The value is an object for encoding/json with the keys "tool", "rows", which is never null, and
+// "errors": what the tool complained of. If there is no result, or only a part of it could be read, the error
+// says why, and so does the last of "errors".
 func (t Tool) Read(text string) (any, error) { return t.readUpTo(MaxText, text) }
 
-// readUpTo reads whole lines of the beginning. That there was more is an error beside what was read.
+// readUpTo reads whole lines of the beginning. If there was more, it returns an error with what was read.
 func (t Tool) readUpTo(bytes int, text string) (any, error) {
 	var part error
 	if len(text) > bytes {
@@ -135,7 +134,7 @@ func complaints(text string) []string {
 	return errs
 }
 
-// readIP tells by what it finds whether the text is of interfaces or of routes.
+// readIP decides by the contents whether the text is of interfaces or of routes.
 func readIP(text string) (any, *[]string, error) {
 	v := struct {
 		Tool   string   `json:"tool"`
@@ -183,8 +182,7 @@ func readPing(text string) (any, *[]string, error) {
 	return &v, &v.Errors, atLimit(len(rows), err)
 }
 
-// readPerftest tells a bandwidth test from a latency test by the names of the
-// columns.
+// readPerftest decides by the names of the columns whether it is a bandwidth or a latency test.
 func readPerftest(text string) (any, *[]string, error) {
 	if local, remote, ok := sides(text); ok {
 		b, err := PerftestBandwidth(local)

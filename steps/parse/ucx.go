@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
-// UCX is what ucx_info -v and ucx_info -d tell.
+// UCX is what ucx_info -v and ucx_info -d print.
 type UCX struct {
 	Version string `json:"version"`
 	Library string `json:"library,omitempty"` // path of libucs, since 1.14

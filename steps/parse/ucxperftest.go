@@ -9,11 +9,11 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// A UCXPerftest is one run of ucx_perftest, as its client tells it; a server's head has the
-// test's parameters and no figure.
+// A UCXPerftest is one run of ucx_perftest, as its client reports it; a server's head has the test's
+// parameters and no figure.
 type UCXPerftest struct {
 	Tool string `json:"tool"` // always "ucx_perftest"
-	// Of a server's head; empty, and 0, where it isn't told.
+	// Of a server's head; empty, and 0, if not printed.
 	API        string `json:"api"`
 	Test       string `json:"test"`
 	SendMemory string `json:"sendMemory"`
@@ -22,7 +22,7 @@ type UCXPerftest struct {
 	// Latency says that the times are those of one way, and not what a message costs its
 	// sender.
 	Latency bool             `json:"latency"`
-	Rows    []UCXPerftestRow `json:"rows"` // what was told on the way, and Final as the last
+	Rows    []UCXPerftestRow `json:"rows"` // the progress rows, with Final as the last
 	Errors  []string         `json:"errors"`
 	UCXLog
 }
@@ -49,8 +49,8 @@ var (
 	ucxRow   = lazyregexp.New(`^(Final:|\[thread \d{1,4}\])?\s*(\d{1,15}(?:\s+\d{1,15}(?:\.\d{1,6})?){7})$`)
 )
 
-// UCXPerftestOutput reads what ucx_perftest prints at its client. The error is ErrNoResult where
-// there is no row, and where the run has no final one.
+// UCXPerftestOutput reads what ucx_perftest prints at its client. The error is ErrNoResult if there is no
+// row, or no final one.
 func UCXPerftestOutput(text string) (UCXPerftest, error) {
 	t := UCXPerftest{Tool: "ucx_perftest", Rows: []UCXPerftestRow{}, Errors: []string{}}
 	head := false

@@ -58,7 +58,7 @@ type HCAPort struct {
 	ActiveMTU int    `json:"activeMTU"`
 	LinkLayer string `json:"linkLayer"`
 	Unread    string `json:"unread,omitempty"` // a line whose MTU is none
-	// GIDs are those of -v. The lids are of InfiniBand; null where they aren't told.
+	// GIDs are those of -v. The lids are of InfiniBand; null if they aren't printed.
 	GIDs  []HCAGID `json:"gids,omitempty"`
 	LID   *int     `json:"lid,omitempty"`
 	SMLID *int     `json:"smLID,omitempty"`
@@ -68,13 +68,13 @@ type HCAPort struct {
 type HCAGID struct {
 	Index int    `json:"index"`
 	GID   string `json:"gid"`
-	Type  string `json:"type"` // RoCE v2 …; empty where it isn't told
+	Type  string `json:"type"` // RoCE v2 …; empty if it isn't printed
 }
 
 // GID[  3]:		::ffff:192.0.2.6, RoCE v2
 var hcaGID = lazyregexp.New(`^\s*GID\[ *(\d{1,5})\]:\s*([\da-fA-F:.]+),? *(\S.*)?$`)
 
-// more takes what only -v and InfiniBand tell of a port.
+// more takes what only -v and InfiniBand print of a port.
 func (p *HCAPort) more(line string) {
 	if m := hcaGID.Regexp().FindStringSubmatch(line); m != nil && len(p.GIDs) < maxRows {
 		n, _ := strictnum.Count(m[1])
@@ -236,9 +236,8 @@ type GIDRow struct {
 
 var gidValue = lazyregexp.New(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
 
-// ShowGids reads the table of show_gids, and the same table as the cells print
-// it from sysfs. The column IPv4 is empty in most rows, so cells are told apart
-// by their shape.
+// ShowGids reads the table of show_gids, and the same table as the cells print it from sysfs. The column IPv4
+// is empty in most rows, so cells are recognized by their shape.
 func ShowGids(text string) ([]GIDRow, error) {
 	rows := []GIDRow{}
 	header := false
