@@ -62,12 +62,14 @@ const openFor = 20 * time.Second
 
 // moves notes when something last moved. The gauges are one line while nothing does.
 func (sh *shared) moves() {
+	late := false // samples that came, and come no more
 	for _, g := range sh.snapshot.Gauges {
 		if gauges.Moves(g) {
 			sh.movedAt = sh.opts.Clock.Now()
 		}
+		late = late || g.Stale != "" && !g.Since.IsZero()
 	}
-	sh.foldGauges = sh.movedAt.IsZero() || sh.opts.Clock.Now().Sub(sh.movedAt) > openFor
+	sh.foldGauges = !late && (sh.movedAt.IsZero() || sh.opts.Clock.Now().Sub(sh.movedAt) > openFor)
 }
 
 // closeGauges leaves the strip: esc goes back one step and hides nothing.

@@ -148,7 +148,7 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 		},
 		{"link-down", steps.Fail, []string{"rocep1s0f1 on spark-03 is not up"}},
 		{"mtu-mismatch", steps.Warn, []string{"rocep1s0f0 is 4096 on spark-03 but 1024 on spark-02, spark-01 and spark-04"}},
-		{"nccl-half", steps.Fail, []string{"on spark-03"}},
+		{"nccl-half", steps.Fail, []string{"On spark-03"}},
 		{"pauses", steps.Warn, []string{"on spark-", "paused the"}},
 		{"pcie-x2", steps.Fail, []string{"roceP2p1s0f0 on spark-03 is x2"}},
 		{"retransmits", steps.Fail, []string{"spark-03, fewer on spark-01 and spark-04"}},

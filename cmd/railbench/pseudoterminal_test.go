@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -133,20 +134,25 @@ func (s *pseudoTerminal) Used() (cpu time.Duration, peakMB float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	peakMB, err = peakOf(s.cmd.Process.Pid)
+	return cpu, peakMB, err
+}
+
+// peakOf is the peak of a process's memory in MiB, since its program was started. Getrusage counts from the fork on,
+// and has the peak of the test itself.
+func peakOf(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
 		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			var n float64
-			if _, err := fmt.Sscan(kb, &n); err != nil {
-				return 0, 0, err
-			}
-			peakMB = n / 1024
+			_, err := fmt.Sscan(kb, &n)
+			return n / 1024, err
 		}
 	}
-	return cpu, peakMB, nil
+	return 0, errors.New("no VmHWM")
 }
 
 // ran is the CPU time that a process has used. It is read from /proc, which only Linux has, and per thread: a

@@ -727,7 +727,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	e := m.Extremes(what)
 	var seen span
 	slow, reason, alone, apt, failed := 0, "", true, false, false
-	owns := map[steps.Code]int{}
+	owns, says := map[steps.Code]int{}, map[steps.Code]string{}
 	for _, p := range covered {
 		c := m.At(p.What, p.Rail, p.From, p.To)
 		seen.add(float64(c.Value))
@@ -742,13 +742,15 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 			}
 		}
 		if c.Code != "" && c.Code != steps.BelowLimit {
-			owns[c.Code]++
+			if owns[c.Code]++; owns[c.Code] == 1 {
+				says[c.Code] = m.nodes(p) + ": " + strings.TrimRight(c.Reason, ".?")
+			}
 		}
 	}
 	own := ""
 	for code, n := range owns {
 		if 2*n > len(covered) { // what a few say is theirs, and not what all have in common
-			own = "; cause: " + string(code)
+			own = "; " + says[code]
 		}
 	}
 	figures := seen.words(what)

@@ -360,7 +360,9 @@ func foundAt(told []linkVerdict, g steps.Grade) (all []steps.Found, placed bool)
 		case len(nodes) > 0:
 			switch f.Node = ""; {
 			case len(nodes) == 1:
-				f.Node = nodes[0]
+				if f.Node = nodes[0]; x.Node == "" { // its links show the node, and the text does not
+					f.Text = f.Node + ": " + f.Text
+				}
 			case f.OnNode:
 				slices.Sort(nodes)
 				who := named(nodes)

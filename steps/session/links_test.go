@@ -537,7 +537,7 @@ func TestFoldLinks(t *testing.T) {
 				{linkEnds{"d", "e"}, steps.Verdict{Grade: steps.Warn, Reason: "4."}},
 				{linkEnds{"e", "f"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
 				{linkEnds{"f", "a"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
-			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. 5.", "",
+			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. f: 5.", "",
 		},
 		"nothing was run":   {nil, steps.NotRun, "", ""},
 		"one link was done": {[]linkVerdict{{linkEnds{"a", "b"}, warn}}, steps.Warn, "A is odd.", "a"},
