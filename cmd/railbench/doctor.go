@@ -566,8 +566,11 @@ const (
 func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	b.WriteByte('\n')
 	begun := b.Len()
-	before := fmt.Sprintf("%s  %s: ", c.Verdict, c.ID)
-	for _, l := range theme.Wrap(theme.Clean(before+c.Reason), issueWidth, "", "      ") {
+	text := fmt.Sprintf("%s  %s: %s", c.Verdict, c.ID, c.Reason)
+	if len(c.Findings) > 0 && !verbose {
+		text += " (-v shows all)"
+	}
+	for _, l := range theme.Wrap(theme.Clean(text), issueWidth, "", "      ") {
 		b.WriteString(strings.TrimRight(l, " "))
 		b.WriteByte('\n')
 	}

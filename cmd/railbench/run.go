@@ -33,8 +33,9 @@ func runCommand(rig *rigFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run CELL…|PART…|--all",
 		Short: "Run cells without a screen",
-		Long: `Runs cells, or the cells of parts, in the tutorial's order. Progress goes to
-stderr, the result to stdout.
+		Long: `Runs cells (tests and set-up steps; some change the network, and ask first) or the cells of
+parts, in the tutorial's order. "railbench list" has their names. Progress goes to stderr,
+the result to stdout.
 
 With --timeout, what has not ended by then is INCONCLUSIVE. With --trust, scripts and
 programs of --session, --runbook, --inventory and the rig file run without a question.

@@ -182,15 +182,16 @@ func (m *Managers) client(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	by := steps.Manager{
-		By: words[0], State: "running",
-		Trouble: "a DHCP client would set its address again. Stop it first: dhclient -r",
+	by := func(stop string) steps.Manager {
+		return steps.Manager{
+			By: words[0], State: "running", Trouble: "a DHCP client would set its address again. Stop it first" + stop,
+		}
 	}
 	for _, link := range words[1:] {
-		m.add(link, by)
+		m.add(link, by(": sudo dhclient -r "+link))
 	}
 	if len(words) == 1 {
-		m.Any = append(m.Any, by)
+		m.Any = append(m.Any, by(""))
 	}
 }
 

@@ -498,7 +498,7 @@ func (b *accounting) idleHint(warned []string) string {
 			return ". Check that its port is up at both ends"
 		}
 	}
-	return ". Its port is up: check addresses and GIDs at both ends (gids)"
+	return ". All ports are up: check addresses and GIDs (railbench run gids)"
 }
 
 // unread looks for ports beside the test whose counters are missing: they might have

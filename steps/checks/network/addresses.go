@@ -213,7 +213,8 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *regis
 					"address do the same for what is sent", node, x.netdevs[0], x.netdevs[1])
 			case x.stray:
 				rep.At(r.Rig, e, steps.AddressStray, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): traffic to %s may "+
-					"take the wrong interface. Remove that address", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there)
+					"take the wrong interface. Remove %s", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there,
+					x.addrs[1])
 				rep.Explain("By hand, on %s: ip addr del %s dev %s", node, x.addrs[1], x.netdevs[1])
 			default:
 				rep.At(r.Rig, e, steps.SubnetShared, steps.Fail, "%s (%s) and %s (%s) on %s share a subnet: traffic to %s may "+

@@ -268,7 +268,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				losses.add(i+1, own, out-back, out)
 			case lost >= limits.PathLossWarn.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s; a healthy cable loses "+
-					"none. Check shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
+					"none. Run: railbench doctor shaping error-counters", i+1, own.Netdev.Name, out-back, out, node)
 				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
 			}
 		}

@@ -263,9 +263,9 @@ func TestAddressConflict(t *testing.T) {
 	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
 	because(t, "the twin", judge("the twin"), steps.Fail, steps.AddressStray,
 		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)",
-		"Remove that address")
+		"Remove 192.168.100.15/24")
 	because(t, "only that", judge("only that"), steps.Fail, steps.AddressStray,
-		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "Remove that address")
+		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "Remove 192.168.100.15/24")
 	because(t, "left over", judge("left over"), steps.Fail, steps.AddressStray,
 		"enp1s0f1np1 on spark-02 has 192.168.100.13/24", "enp1s0f1np1 on spark-01 has 192.168.100.12/24")
 	because(t, "tutorial", judge("tutorial"), steps.Fail, steps.SubnetShared, "share a subnet",

@@ -84,7 +84,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 		node, f := rig.NameOf(e), facts[e]
 		if said := f["netplan refuses"]; said != "" {
 			rep.At(rig, e, steps.NetplanRefuses, steps.Warn, "netplan on %s rejects its own files (%s), so the next boot "+
-				"ignores them. Run: sudo netplan generate", node, strings.TrimRight(said, ":. "))
+				"ignores them. Correct them, then run: sudo netplan generate", node, strings.TrimRight(said, ":. "))
 		}
 		by := f["configured by"]
 		rep.Show(node+" is configured by", registry.OrUnknown(by), "", nil)

@@ -89,7 +89,7 @@ func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *re
 	default:
 		return fmt.Sprintf("%s on %s is masked, and nothing refers to it", unit, node)
 	}
-	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, but the environment of %s refers to it. Only "+
+	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, but an environment variable of %s names it. Only "+
 		"nixlbench by hand needs it: sudo systemctl unmask %s", unit, node, by, unit)
 	rep.Explain("nixlbench by hand ends with \"connections to all backends failing\". %s", ownEtcd)
 	rep.Decide(node + " etcd masked")

@@ -113,8 +113,8 @@ func judgeRoCEDropped(rig steps.Rig, e steps.End, b block, rep *registry.Report)
 			"time out, although ping works. Allow UDP 4791", b.of, node)
 		return
 	}
-	rep.At(rig, e, steps.RoCEFiltered, steps.Warn, "a rule of %s on %s blocks RoCE packets (UDP 4791). Adapters "+
-		"bypass it. Delete the rule if you use soft-RoCE (rxe)", b.of, node)
+	rep.At(rig, e, steps.RoCEFiltered, steps.Warn, "a rule of %s on %s blocks RoCE packets (UDP 4791). Hardware "+
+		"RoCE is not affected. With soft-RoCE (rxe), delete the rule", b.of, node)
 }
 
 // rulesOf are the lines of the rules, in their order.

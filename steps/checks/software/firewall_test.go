@@ -179,7 +179,7 @@ func TestFirewall(t *testing.T) {
 		},
 		"RoCE's port": {
 			none, input("accept", "udp dport 4791 drop"), steps.Warn, steps.RoCEFiltered,
-			[]string{"blocks RoCE packets (UDP 4791)", "Adapters bypass it"},
+			[]string{"blocks RoCE packets (UDP 4791)", "Hardware RoCE is not affected"},
 		},
 		"RoCE, iptables": {
 			none, ruleset("-P INPUT ACCEPT\n-A INPUT -p udp -m udp --dport 4791 -j DROP\n"), steps.Warn, steps.RoCEFiltered,

@@ -301,7 +301,7 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) 
 		if ncclLocal(name) || a == b {
 			continue
 		}
-		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s is %s on %s but %s on %s. NCCL needs the same value on all "+
-			"nodes", name, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
+		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s is %s on %s but %s on %s. Set it alike on all nodes, or "+
+			"remove it", name, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
 	}
 }

@@ -82,8 +82,8 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 				Name:  steps.NoteName,
 				Value: "Its threads wait for each other, or a link went down. A newer NIXL may not hang",
 			})
-			v.Reason = fmt.Sprintf("nixlbench with two threads hung after %d of its 4 rows and was stopped. Use one thread, "+
-				"or a UCX that was built with --enable-mt.", rows)
+			v.Reason = fmt.Sprintf("nixlbench between %s and %s hung with two threads, after %d of 4 rows. Use one thread, or "+
+				"a UCX built with --enable-mt on both.", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer), rows)
 		}
 		return *v
 	}

@@ -129,17 +129,17 @@ func TestEtcdService(t *testing.T) {
 		"and named": {
 			none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
 				"http://localhost:2379\n", steps.Warn, steps.EtcdMasked,
-			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 refers to it", "unmask etcd.service"},
+			[]string{"etcd.service on spark-01 is masked", "an environment variable of spark-01 names it", "unmask etcd.service"},
 		},
 		"and wanted": {
 			"environment ETCD_ENDPOINTS: http://192.168.100.10:2379\n",
 			"masked: etcd.service\nservice: inactive\n", steps.Warn, steps.EtcdMasked,
-			[]string{"the environment of spark-02 refers to it"},
+			[]string{"an environment variable of spark-02 names it"},
 		},
 		"named barely": {
 			none, "masked: etcd.service\nenvironment ETCDCTL_ENDPOINTS: 10.0.0.1:2379,127.0.0.1:2379\n",
 			steps.Warn, steps.EtcdMasked,
-			[]string{"the environment of spark-01 refers to it"},
+			[]string{"an environment variable of spark-01 names it"},
 		},
 		"named abroad": {none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
 			"http://10.9.9.9:2379\n", steps.Pass, "", []string{"nothing refers to it"}},

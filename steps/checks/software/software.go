@@ -326,7 +326,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 			unpinnable(r.Rig, e, f, free-total, rep)
 		case available < least:
 			rep.At(r.Rig, e, steps.MemoryShort, steps.Fail, "only %s of memory are available on %s, but tests need %s. Stop "+
-				"what uses the memory, or lower NIXL_DRAM_BUFFER", mebibytes(available), node, mebibytes(least))
+				"what uses the memory, or lower the buffer (-p NIXL_DRAM_BUFFER=1G)", mebibytes(available), node, mebibytes(least))
 			rep.Explain("Needed: %s. With less, a test fails to allocate, or the node swaps", what)
 		default:
 			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))

@@ -472,17 +472,15 @@ func checkPairs(rig steps.Rig, rep *registry.Report) {
 			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" || rig.LeadsElsewhere(rail) {
 				continue
 			}
-			var text strings.Builder
-			code := steps.SubnetsDiffer
-			fmt.Fprintf(&text, "%s on %s has %s/%d, but %s has no rail in that subnet", rail.Dev, rig.NameOf(e), rail.Addr,
-				rail.Prefix, rig.NameOf(e.Other()))
+			code, todo := steps.SubnetsDiffer, "Change one of the two"
 			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					code = steps.AddressMissing
-					fmt.Fprintf(&text, ". Its %s has no address", twin.Netdev.Name)
+					todo = fmt.Sprintf("Its %s has no address. Run: railbench run rail-ips", twin.Netdev.Name)
 				}
 			}
-			rep.Add(code, steps.Warn, "%s", text.String())
+			rep.Add(code, steps.Warn, "%s on %s has %s/%d, but %s has no rail in that subnet. %s", rail.Dev, rig.NameOf(e),
+				rail.Addr, rail.Prefix, rig.NameOf(e.Other()), todo)
 		}
 	}
 }

@@ -61,7 +61,8 @@ var nixlCauses = []registry.Cause{
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: .*out of memory`), Code: steps.GPUMemoryShort, Grade: steps.Inconclusive,
-		Means: "the buffer does not fit into the memory of the GPU on %s. Lower NIXL_VRAM_BUFFER",
+		Means: "the buffer does not fit into the memory of the GPU on %s. Use a smaller one: -p " +
+			"NIXL_VRAM_BUFFER=1G",
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: .*no CUDA-capable device`), Code: steps.CannotRun, Grade: steps.Skipped,
@@ -73,7 +74,7 @@ var nixlCauses = []registry.Cause{
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
-		Means: "the buffer does not fit into the memory of %s. Lower NIXL_DRAM_BUFFER",
+		Means: "the buffer does not fit into the memory of %s. Use a smaller one: -p NIXL_DRAM_BUFFER=1G",
 	},
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
