@@ -48,8 +48,10 @@ type Found struct {
 	Text  string `json:"text"` // a sentence
 	// Node is the node that it is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
-	// Devices are the RDMA devices that it is about. Verdict.On makes them of all names that its text has.
+	// Devices are the RDMA devices that it is about. Verdict.On makes them of Names.
 	Devices []string `json:"devices,omitempty"`
+	// Names are what its text names: nodes, devices, interfaces and more.
+	Names []string `json:"-"`
 	// Like is the text with nothing in the node's place: what several nodes have alike is the same.
 	Like string `json:"-"`
 	// OnNode says that the text has the node as "on NODE", so that it may name several.
@@ -67,8 +69,7 @@ func (v Verdict) On(rig Rig) Verdict {
 	}
 	about := func(all []Found) {
 		for i, f := range all {
-			all[i].Devices = nil
-			for _, name := range f.Devices {
+			for _, name := range f.Names {
 				if dev := devs[name]; dev != "" && !slices.Contains(all[i].Devices, dev) {
 					all[i].Devices = append(all[i].Devices, dev)
 				}

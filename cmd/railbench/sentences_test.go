@@ -55,7 +55,6 @@ var setsText = map[string]string{
 	"steps/registry.sentences": "whether there is a full stop",
 	"steps/registry.Capital":   "whether the first word is a name",
 	"steps/notebook.eachPart":  "terminal sequences",
-	"steps/session.withNode":   "whether it names the node",
 	"tui/theme.inAddresses":    "addresses of pages",
 	"tui/theme.Style.Render":   "the ends of lines",
 	"tui/theme.Wrap":           "the ends of lines",

@@ -342,7 +342,7 @@ func decisive(v steps.Verdict) string {
 
 func (f Finding) found() steps.Found {
 	return steps.Found{
-		Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node, Devices: strings.Fields(f.names),
+		Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node, Names: strings.Fields(f.names),
 		Like: f.like, OnNode: f.onNode,
 	}
 }

@@ -138,7 +138,7 @@ func TestFindingsOfNodes(t *testing.T) {
 			got = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node}}
 		}
 		for i := range got {
-			got[i].Like, got[i].OnNode, got[i].Devices = "", false, nil
+			got[i].Like, got[i].OnNode, got[i].Devices, got[i].Names = "", false, nil, nil
 		}
 		if v.Grade != c.want[0].Grade || v.Code != c.want[0].Code || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %s %s\n%+v\nwant\n%+v", name, v.Grade, v.Reason, got, c.want)

@@ -360,8 +360,9 @@ func foundAt(told []linkVerdict, g steps.Grade) (all []steps.Found, placed bool)
 		case len(nodes) > 0:
 			switch f.Node = ""; {
 			case len(nodes) == 1:
-				if f.Node = nodes[0]; x.Node == "" {
-					f.Text = withNode(f.Node, f.Text)
+				// That its links have one node in common may not be in its text.
+				if f.Node = nodes[0]; x.Node == "" && !slices.Contains(f.Names, f.Node) {
+					f.Text = f.Node + ": " + f.Text
 				}
 			case f.OnNode:
 				slices.Sort(nodes)
@@ -382,14 +383,6 @@ func foundAt(told []linkVerdict, g steps.Grade) (all []steps.Found, placed bool)
 		all = append(all, f)
 	}
 	return all, placed
-}
-
-// withNode puts a node before the text of a finding that only its links give a node, unless the text names it.
-func withNode(node, text string) string {
-	if strings.Contains(text, node) {
-		return text
-	}
-	return node + ": " + text
 }
 
 // about are the nodes that a finding is about. A judge that names none found it at the node whose links it was found

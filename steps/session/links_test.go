@@ -624,13 +624,20 @@ func TestOutliersBesideOthers(t *testing.T) {
 			t.Errorf("%s: n4 is well: %s", name, x.v.Reason)
 		}
 	}
+	full := steps.Verdict{
+		Grade: steps.Fail, All: []steps.Found{{Grade: steps.Fail, Text: "b is full.", Names: []string{"b"}}},
+	}
 	same := []linkVerdict{
-		{linkEnds{"a", "b"}, steps.Verdict{Grade: steps.Fail, Reason: "b is full."}},
-		{linkEnds{"b", "c"}, steps.Verdict{Grade: steps.Fail, Reason: "b is full."}},
+		{linkEnds{"a", "b"}, full},
+		{linkEnds{"b", "c"}, full},
 		{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Inconclusive, Reason: "Nobody knows."}},
 	}
 	if v := foldLinks(same); v.Reason != "b is full. a:c: Nobody knows." {
 		t.Errorf("%q", v.Reason)
+	}
+	full.All[0].Names = nil
+	if v := foldLinks(same); v.Reason != "b: b is full. a:c: Nobody knows." {
+		t.Errorf("where the text names no node: %q", v.Reason)
 	}
 }
 
