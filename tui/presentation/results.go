@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -37,7 +38,7 @@ func (r Result) Weaker(than Result) bool {
 
 // says is the text below a numeral, or in its place. It has the grade unless that is PASS.
 func (r Result) says(k *theme.Styles) (style theme.Style, text string) {
-	style = gradeStyle(k, r.Grade)
+	style = cells.GradeStyle(k, r.Grade)
 	if r.Stopped && r.Gbps > 0 {
 		return style, "Gb/s, not judged: stopped early"
 	}
@@ -53,22 +54,6 @@ func (r Result) says(k *theme.Styles) (style theme.Style, text string) {
 		return k.Warn, "pulled on purpose: " + text + ", found by " + r.Cell
 	}
 	return style, text + ", " + r.Cell
-}
-
-// gradeStyle is the colour of a grade.
-func gradeStyle(k *theme.Styles, g steps.Grade) theme.Style {
-	switch g {
-	case steps.Pass:
-		return k.Pass
-	case steps.Warn:
-		return k.Warn
-	case steps.Fail:
-		return k.Fail
-	case steps.Inconclusive:
-		return k.Inconclusive
-	case steps.Skipped, steps.NotRun:
-	}
-	return k.Skipped
 }
 
 // results are all slides' rates in numerals as large as there is room for, or in a line each where there is none.

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -302,7 +303,7 @@ func (d drawing) verdict() []string {
 	if c.Grade == steps.NotRun {
 		return nil
 	}
-	first := " " + gradeStyle(k, c.Grade).Render(c.Grade.String()) + "  "
+	first := " " + cells.GradeStyle(k, c.Grade).Render(c.Grade.String()) + "  "
 	if d.Simulated {
 		first += k.Dim.Render("SIMULATED  ")
 	}
