@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/net/netutil"
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/safefile"
@@ -193,16 +192,6 @@ func (s *stage) open() (string, error) {
 	s.work.Go(func() { s.page.Run(ctx) })
 	s.work.Go(func() { _ = server.Serve(ln) }) // it ends when it is closed
 	return pageAddress(ln.Addr(), token), nil
-}
-
-// listenTCP listens at an address, and holds at most that many connections open: further clients wait in the
-// kernel's queue, which is bounded, too.
-func listenTCP(address string, most int) (net.Listener, error) {
-	ln, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", address, err)
-	}
-	return netutil.LimitListener(ln, most), nil
 }
 
 // onLoopback reports whether only this machine can reach an address that was listened at.

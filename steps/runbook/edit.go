@@ -25,44 +25,6 @@ func Edit(src []byte, cellID string, role int, script string) ([]byte, error) {
 	return out, nil
 }
 
-// Write gives a runbook with the scripts that the part has, and every other byte as
-// it is in src: src itself where no script was edited. The part is one that Parse
-// made of src; nothing else of it than scripts may differ.
-func Write(src []byte, p steps.Part) ([]byte, error) {
-	d := Read("the runbook", src)
-	if len(d.Problems) > 0 {
-		return nil, fmt.Errorf("write the runbook: %w", d.Problems[0])
-	}
-	if !reflect.DeepEqual(withoutScripts(p), withoutScripts(d.Part)) {
-		return nil, errors.New("write the runbook: more than its scripts is other than in the file")
-	}
-	for i, c := range p.Cells {
-		for j, role := range c.Roles {
-			if role.Script == d.Part.Cells[i].Roles[j].Script {
-				continue
-			}
-			out, err := d.edit(c.ID, j, role.Script)
-			if err != nil {
-				return nil, fmt.Errorf("write the runbook: the script of %q: %w", c.ID, err)
-			}
-			d = Read(d.Name, out)
-		}
-	}
-	return d.raw, nil
-}
-
-// withoutScripts is what an edit must leave as it is.
-func withoutScripts(p steps.Part) steps.Part {
-	p.Cells = slices.Clone(p.Cells)
-	for i := range p.Cells {
-		p.Cells[i].Roles = slices.Clone(p.Cells[i].Roles)
-		for j := range p.Cells[i].Roles {
-			p.Cells[i].Roles[j].Script = ""
-		}
-	}
-	return p
-}
-
 var errFence = errors.New("a line of it would end its block in the file: ``` or ~~~ alone on a line")
 
 // edit replaces one script. Whether the file says then what it has to is found out by

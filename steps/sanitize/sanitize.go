@@ -90,9 +90,6 @@ func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, cleaned(args)...)
 }
 
-// Sprintf is Fprintf into a string.
-func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, cleaned(args)...) }
-
 // Fprintln is fmt's, with every argument as one line.
 func Fprintln(w io.Writer, args ...any) (int, error) { return fmt.Fprintln(w, cleaned(args)...) }
 
