@@ -195,8 +195,8 @@ func (b *accounting) busyBefore() {
 			own, ok := q.rail(b.rig)
 			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
 		}) {
-			b.sign(Busy, p.Node, []Port{p}, "%.1f Gb/s of other traffic was on %s {on} before the test and distorts the result. "+
-				"Stop it and rerun", c.IdleGbps, b.name(p))
+			b.sign(Busy, p.Node, []Port{p}, "%.1f Gb/s of other traffic was on %s {on} before the test and distorts "+
+				"the result. Stop it and rerun", c.IdleGbps, b.name(p))
 		}
 	}
 }

@@ -129,7 +129,9 @@ func TestEtcdService(t *testing.T) {
 		"and named": {
 			none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
 				"http://localhost:2379\n", steps.Warn, steps.EtcdMasked,
-			[]string{"etcd.service on spark-01 is masked", "an environment variable of spark-01 names it", "unmask etcd.service"},
+			[]string{
+				"etcd.service on spark-01 is masked", "an environment variable of spark-01 names it", "unmask etcd.service",
+			},
 		},
 		"and wanted": {
 			"environment ETCD_ENDPOINTS: http://192.168.100.10:2379\n",
