@@ -31,7 +31,7 @@ var loadSymptoms = map[string]symptom{
 	"counter-missing":  loadsSee("spark-01", "no port counters"),
 	"counter-reset":    loadsSee("went backwards"),
 	"degraded-adapter": loadsSee("degraded", "power"),
-	"firewall":         loadsSee("Rail 3", "no server could be reached from spark-02", "firewall", "3 more"),
+	"firewall":         loadsSee("Rail 3", "spark-02 cannot reach", "firewall", "3 more"),
 	"garbled-output":   loadsSee("no result in the output"),
 	"hog":              loadsSee("Gb/s, expected at least 200.3", "21.2 Gb/s"),
 	"mtu-mismatch":     loadsSee("The smaller"),

@@ -274,7 +274,11 @@ func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 			h.Leave(c.ID, session.Reason(ctx))
 		// The first cell says itself what it is about a node; each after it would wait for that as long again.
 		case h.Session.Unreachable() != nil && len(h.Ended) > 0:
-			h.Leave(c.ID, "an earlier cell could not reach a node. Mend that first (railbench doctor nodes)")
+			node := "a node"
+			if e, ok := errors.AsType[*runner.Error](h.Session.Unreachable()); ok {
+				node = e.Node
+			}
+			h.Leave(c.ID, "an earlier cell could not reach "+node+". Run: railbench doctor nodes")
 		default:
 			h.Run(ctx, c.ID)
 		}

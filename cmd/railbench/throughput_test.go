@@ -62,7 +62,7 @@ var demoSymptoms = map[string]symptom{
 	"counter-reset":    demosSee(nil, "went backwards"),
 	"degraded-adapter": demosSee([]string{" Gb/s, expected at least 27.0", "degraded"}, "degraded", "power"),
 	"firewall": demosSee([]string{"No receiver could be reached from spark-02", "firewall"},
-		"no server could be reached from spark-02"),
+		"spark-02 cannot reach"),
 	"host-route":     demosSee([]string{"enp1s0f1np1 carried the data: wrong rail"}),
 	"garbled-output": demosSee(nil, "no readable result"),
 	"gpu-missing":    {skipped: by(gpuWrites, "spark-01 has no nvidia-smi")},

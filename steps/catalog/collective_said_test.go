@@ -99,7 +99,7 @@ func TestWhatACollectiveSays(t *testing.T) {
 				"local GID index 3, local GID ::ffff:192.168.100.11, remote GID ::ffff:192.168.200.10\n" + failed), 3, steps.Fail,
 			[]string{
 				"a queue pair of rocep1s0f0 to spark-", "(192.168.200.10 of rocep1s0f1), which does not answer there",
-				"rail-map",
+				"link-up",
 			},
 		},
 		"an older NCCL": {

@@ -69,7 +69,7 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	case o.Exit.Why == runner.TimedOut:
 		return Finding{
 			Code: steps.TimedOut, Grade: steps.Inconclusive,
-			Text: where + " " + o.Exit.String() + ". To find why: railbench doctor",
+			Text: where + " " + o.Exit.String() + ". Run: railbench doctor",
 		}, true
 	case o.Exit.Why == runner.Cancelled:
 		return Finding{Code: steps.Interrupted, Grade: steps.Inconclusive, Text: where + " was interrupted"}, true

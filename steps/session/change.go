@@ -316,7 +316,8 @@ func (t *transaction) collect() error {
 		}
 		p.set = distinct(p.set)
 		if node := p.node(); node.RouteDev != "" && slices.Contains(p.set, node.RouteDev) {
-			return fmt.Errorf("%s on %s carries the default route, so railbench will not change it", node.RouteDev, node.Name)
+			return fmt.Errorf("%s on %s carries the default route, so railbench will not change it. Move that route to "+
+				"another interface first", node.RouteDev, node.Name)
 		}
 		all += len(p.set)
 	}

@@ -363,7 +363,7 @@ func (b *accounting) read(e steps.End) (known []*Load) {
 		}
 	}
 	if len(blind) > 0 {
-		b.find(Blind, steps.Inconclusive, e, blind, "%s {on}: no port counters, so the rail that carried the "+
+		b.find(Blind, steps.Inconclusive, e, blind, "%s {on} has no port counters, so the rail that carried the "+
 			"RDMA traffic is unknown. Run: railbench doctor port-counters", registry.And(b.names(blind)))
 		b.explain("An interface's own counters do not include RDMA")
 	}
@@ -399,9 +399,8 @@ func (b *accounting) carriedByNone(l *Load, other others) bool {
 	case other.sum >= l.Wire/2:
 		b.wrongPort(l, other.ports)
 	case len(as) > 0:
-		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "%s {on} carried no RDMA: the data went over %s as TCP. Check UCX_TLS "+
-			"or NCCL_NET", names,
-			registry.And(as))
+		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "%s {on} carried no RDMA: the data went over %s as TCP. Run: "+
+			"railbench doctor ucx-settings nccl-settings", names, registry.And(as))
 	case was != "":
 		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s. The test's own traffic on %s {on} cannot be separated from "+
 			"it: stop it and rerun", was, names)

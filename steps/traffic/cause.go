@@ -16,7 +16,9 @@ type Rate struct {
 	Gbps    float64
 	Message int // bytes; rates of one size are compared
 	MTU     int // RoCE MTU, bytes
-	Bytes   []steps.RailBytes
+	// Share is what the rail can carry beside the other rails of its test, Gb/s; 0 where it was alone.
+	Share float64
+	Bytes []steps.RailBytes
 }
 
 // A Cause is why a rail is slower than it should be.
@@ -51,6 +53,9 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 	l := loss{rig: rig, Rate: slow, ends: EndsOf(slow.Pair)}
 	best, ahead := Ahead(rig, slow, others...)
 	l.expected = float64(limits.BandOf(rig, limits.Test{MTU: slow.MTU}, slow.Pair).Expected)
+	if slow.Share > 0 {
+		l.expected = min(l.expected, slow.Share)
+	}
 	if l.expected == 0 && ahead {
 		l.expected = best.Gbps
 	}

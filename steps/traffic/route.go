@@ -108,9 +108,11 @@ func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise stri
 	if said := rt.idle(s.Bytes); said != "" {
 		return said, steps.RailIdle
 	}
+	rails := float64(len(rt.Pairs))
+	share := float64(limits.BandOf(r.Rig, limits.Test{MTU: rt.mtu}, rt.Pairs...).Expected) / rails
 	for i, p := range rt.Pairs {
 		m := registry.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
-		c := LikelyCause(r.Rig, Rate{Measurement: m, Gbps: got / float64(len(rt.Pairs)), MTU: rt.mtu, Bytes: s.Bytes})
+		c := LikelyCause(r.Rig, Rate{Measurement: m, Gbps: got / rails, MTU: rt.mtu, Share: share, Bytes: s.Bytes})
 		if c.Known {
 			return c.Text, c.Code
 		}
@@ -188,7 +190,8 @@ func down(rig steps.Rig, e steps.End, p steps.Pair) (format string, args []any, 
 	case rail.State == "" || rail.State == "ACTIVE":
 		return "", nil, ""
 	case !rail.Netdev.Up:
-		return "%s on %s is %s: its interface %s is switched off", append(args, rail.Netdev.Name), steps.InterfaceOff
+		return "%s on %s is %s, because its interface is switched off. Run: ip link set %s up",
+			append(args, rail.Netdev.Name), steps.InterfaceOff
 	default:
 		return "%s on %s is %s. Check its cable at both ends", args, steps.PortDown
 	}

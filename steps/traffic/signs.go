@@ -71,7 +71,8 @@ func (b *accounting) held(e steps.End, ports []Port) {
 		},
 		{
 			Slowed, is(meter.Paused),
-			"the receiver or a switch paused the sender%s {on} (%s). Check the receiver: railbench doctor pcie-link",
+			"pause frames from the receiver or a switch slowed sending%s {on} (%s). Check the receiver: railbench " +
+				"doctor pcie-link",
 		},
 		{
 			Paused, is(meter.Pauses),

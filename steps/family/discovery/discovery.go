@@ -213,7 +213,8 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *registry.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a, b := len(names[0]), len(names[1]); a != b {
-		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices but %s has %d", here, a, peer, b)
+		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices but %s has %d. Run: railbench doctor "+
+			"adapter-present rdma-ports", here, a, peer, b)
 	}
 	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
 		rep.Add(steps.FirmwareDiffers, steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s",
@@ -371,7 +372,7 @@ func checkBonds(rig steps.Rig, rep *registry.Report) {
 		}
 		for _, b := range bonds {
 			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s and has taken over their GIDs. Remove the bond before "+
-				"RDMA tests (bond-teardown)", b, rig.NameOf(e), registry.List(held[b]))
+				"RDMA tests: railbench run bond-teardown", b, rig.NameOf(e), registry.List(held[b]))
 		}
 	}
 }
@@ -418,7 +419,8 @@ func checkAddresses(rig steps.Rig, rep *registry.Report) {
 	for _, addr := range order {
 		o := owners[addr]
 		if len(o) > 1 {
-			rep.Add(steps.DuplicateIP, steps.Fail, "address %s is assigned twice: %s on %s and %s on %s",
+			rep.Add(steps.DuplicateIP, steps.Fail, "address %s is assigned twice: %s on %s and %s on %s. Run: "+
+				"railbench doctor duplicate-ip --fix",
 				addr, o[0].netdev, o[0].node, o[1].netdev, o[1].node)
 		}
 	}
@@ -491,9 +493,10 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *registry.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a.Netdev.MTU != b.Netdev.MTU {
 		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has MTU %d on %s but %d on %s. Large packets are dropped. Set both "+
-			"alike", no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
+			"alike: railbench run mtu", no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
 	} else if a.MTU != b.MTU {
-		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has %s %d on %s but %d on %s. The smaller is used", no, a.MTUName(),
+		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has %s %d on %s but %d on %s. The smaller is used. "+
+			"Run: railbench doctor mtu-equal", no, a.MTUName(),
 			a.MTU, here, b.MTU, peer)
 	}
 	// In a ring a port leads to the next node's other one, and no third node is in the subnet of both.
@@ -781,15 +784,16 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 	}
 	switch {
 	case normal.Received == 0:
-		why := "no answer"
+		why := ""
 		if len(normal.Errors) > 0 {
-			why = normal.Errors[0]
+			why = " (" + normal.Errors[0] + ")"
 		}
-		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s). Run: railbench doctor link-up rail-addresses",
-			peer.Addr, why)
+		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer at %s%s. Run: railbench doctor link-up rail-addresses",
+			rig.NameOf(steps.Peer), peer.Addr, why)
 		return
 	case normal.LossPercent > 0:
-		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost. Check the cable (path-loss)",
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost. Check the cable. Run: "+
+			"railbench doctor path-loss",
 			normal.LossPercent)
 	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
 	case normal.AvgMS > limits.SlowPing.Value():
@@ -818,7 +822,8 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 		rep.On(m, steps.PathMTUSmall, steps.Fail, "small packets arrive, but packets of MTU %d do not%s. Check devices in "+
 			"between, such as a switch", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
-		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets of full MTU were lost. Check the cable (path-loss)",
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets of full MTU were lost. Check the cable. Run: "+
+			"railbench doctor path-loss",
 			full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
 		rep.On(m, steps.MTUDiffers, steps.Warn, "the ends differ: %s. Large packets may be dropped in the other direction. "+

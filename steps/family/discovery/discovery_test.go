@@ -203,7 +203,7 @@ func TestRailMap(t *testing.T) {
 		{
 			"one address twice", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "192.168.100.11") },
 			steps.Fail, steps.DuplicateIP,
-			[]string{"enp1s0f0np0 on spark-01. rocep1s0f0 on spark-02 has 192.168.100.11"},
+			[]string{"enp1s0f0np0 on spark-01. Run: railbench doctor duplicate-ip --fix. rocep1s0f0 on spark-02"},
 		},
 		{
 			"soft-RoCE beside an adapter's own", kindtest.Spark(), func(r *steps.Rig) {
@@ -348,7 +348,7 @@ func TestPing(t *testing.T) {
 		words      []string
 	}{
 		{"answers", good + good, 0, nil, steps.Pass, "", []string{"the rail answers"}},
-		{"no answer", lost + lost, 1, nil, steps.Fail, steps.NoAnswer, []string{"192.168.100.10 does not answer"}},
+		{"no answer", lost + lost, 1, nil, steps.Fail, steps.NoAnswer, []string{"does not answer at 192.168.100.10"}},
 		{"a network that is away", "+ ping -c 3 x\nping: connect: Network is unreachable\n+ ping -c 3 x\n" +
 			"ping: connect: Network is unreachable\n", 1, nil, steps.Fail, steps.NoAnswer, nil},
 		{

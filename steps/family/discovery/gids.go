@@ -48,7 +48,8 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
 			rep.On(m, steps.GIDIndexDiffers, steps.Warn,
-				"the GID index is %d on %s but %d on %s, so one number for both ends would fail", index[0],
+				"the GID index is %d on %s but %d on %s. A command with one index for both ends fails: give each end "+
+					"its own (-x)", index[0],
 				r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
@@ -109,8 +110,8 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *reg
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
-				rep.Add(steps.RailInBond, steps.Fail, "the GIDs of %s on %s belong to %s. Remove the bond before RDMA tests "+
-					"(bond-teardown)",
+				rep.Add(steps.RailInBond, steps.Fail, "the GIDs of %s on %s belong to %s. Remove the bond before RDMA tests: "+
+					"railbench run bond-teardown",
 					rail.Dev, rig.NameOf(e), g.Netdev)
 			}
 		}

@@ -42,7 +42,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown on both nodes",
 				name) // what nobody told is no agreement
 		case here[name] != peer[name]:
-			rep.Add(steps.VersionsDiffer, steps.Warn, "the nodes have different %s: %s on %s, %s on %s", name,
+			rep.Add(steps.VersionsDiffer, steps.Warn, "the %s differs: %s on %s but %s on %s. Update both alike", name,
 				registry.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), registry.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
 	}
@@ -185,7 +185,7 @@ func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *registry.Re
 		if a == "" || b == "" || a == b {
 			continue
 		}
-		code, why := steps.VersionsDiffer, "The two ends need the same options"
+		code, why := steps.VersionsDiffer, "Install one version on both: the two ends need the same options"
 		if what == "UCX" {
 			code, why = steps.UCXDiffers, "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND). Build one version "+
 				"on both"

@@ -173,7 +173,8 @@ func (w *ways) way(node string, s parse.Staging, rep *registry.Report) {
 	case hostStaged:
 		w.staged = append(w.staged, node)
 		if why != "" {
-			rep.Add(code, steps.Warn, "the path of GPU memory on %s is unclear: %s", node, why)
+			rep.Add(code, steps.Warn, "the path of GPU memory on %s is unclear: %s. Run: railbench doctor gpu-path "+
+				"ucx-build", node, why)
 		}
 	case gpuDirect:
 		w.direct = append(w.direct, node)

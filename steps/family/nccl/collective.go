@@ -36,8 +36,8 @@ var surerCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Code: steps.NCCLInterfaceWrong,
 		Grade: steps.Fail,
-		Means: "NCCL on %[2]s finds no interface named in NCCL_SOCKET_IFNAME. See " +
-			"nccl-settings",
+		Means: "NCCL on %[2]s finds no interface named in NCCL_SOCKET_IFNAME. Run: " +
+			"railbench doctor nccl-settings",
 	},
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),

@@ -50,17 +50,17 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 		if why != "" {
 			continue
 		}
-		cause := ". Remove NCCL_IB_GID_INDEX (environment, /etc/nccl.conf), and check " +
-			"rail-addresses and rail-map"
+		cause := ". Remove NCCL_IB_GID_INDEX (environment, /etc/nccl.conf), then run: " +
+			"railbench doctor rail-addresses"
 		if n := remoteGID.Regexp().FindStringSubmatch(rest); n != nil && known && rail.Addr != "" {
 			addr, mapped := strings.CutPrefix(strings.ToLower(n[1]), "::ffff:")
 			switch {
 			case !mapped:
-				cause = ": the other end offered GID " + n[1] + ", which is not an IPv4 address. Check rail-addresses " +
-					"and nccl-settings there"
+				cause = ": the other end offered GID " + n[1] + ", which is not an IPv4 address. Run: railbench " +
+					"doctor rail-addresses nccl-settings"
 			default:
-				cause = " to " + called(rig, addr) + ", which does not answer there. Check rail-map, link-up " +
-					"and rail-addresses"
+				cause = " to " + called(rig, addr) + ", which does not answer there. Run: railbench doctor " +
+					"arp-flux link-up rail-addresses"
 			}
 		}
 		code, why = steps.QueueUnconnected, text+cause
@@ -81,15 +81,15 @@ func (t *collective) silent() bool {
 	if n := remoteGID.Regexp().FindStringSubmatch(m[2]); n != nil {
 		addr := strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:")
 		if all := having(rig, addr); len(all) > 1 {
-			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s share that address (see "+
-				"duplicate-ip)", from, addr,
+			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s share that address. Run: "+
+				"railbench doctor duplicate-ip", from, addr,
 				registry.List(all))
 			return true
 		}
 		to = " to " + called(rig, addr)
 	}
-	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer. Check link-up, rail-map, and "+
-		"filters on UDP 4791", from, to)
+	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer. Run: railbench doctor link-up "+
+		"arp-flux firewall", from, to)
 	return true
 }
 

@@ -344,7 +344,8 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 		seen = append(seen, fmt.Sprintf("About %.0f Gb/s per device is typical of a degraded adapter: shut its node "+
 			"down and unplug power for a minute", each))
 	}
-	return code, strings.Join(append(seen, "The slowest node is unknown. Run railbench pairs and check gpu-clock"), ". ")
+	seen = append(seen, "The slowest node is unknown. Run: railbench pairs; railbench doctor gpu-clock")
+	return code, strings.Join(seen, ". ")
 }
 
 // unjoined says which rank of a ring sends to one that it has no cable to: NCCL goes around the ranks in their order.

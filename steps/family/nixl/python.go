@@ -256,19 +256,19 @@ var pythonCauses = []registry.Cause{
 	silent,
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_BACKEND`), Code: steps.BackendFailed, Grade: steps.Fail,
-		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND). Check memlock (ulimit -l) " +
-			"and nixl-check, and look for a bond",
+		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND). Look for a bond, and " +
+			"run: railbench doctor memlock ucx-build",
 	},
 	{
 		Pattern: late, Code: steps.TimedOut, Grade: steps.Inconclusive,
 		Means: "timed out on %s: the other end never connected, or a link went down, which " +
-			"UCX does not report. Check rail-map, then rerun",
+			"UCX does not report. Run: railbench run rail-map",
 	},
 	// The end whose time is over goes away, and the other one says so.
 	{
 		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end died or cannot be reached (seen on %s). Read its last lines, " +
-			"and run ib-write-bw",
+		Means: "the other end ended or cannot be reached (seen on %s). Read its output, then " +
+			"run: railbench run ib-write-bw",
 	},
 	{Pattern: lazyregexp.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s. See the message"},
 }

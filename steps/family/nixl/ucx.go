@@ -41,8 +41,8 @@ var ucxCauses = slices.Concat([]registry.Cause{
 }, nixlCauses, []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`connect\(\) failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "no server could be reached from %s. Check the peer's address and firewall, " +
-			"and whether the server ended early",
+		Means: "%s cannot reach the server at the other end. Run: railbench doctor firewall " +
+			"rail-addresses",
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to run test`), Code: steps.TransferFailed, Grade: steps.Fail,

@@ -100,7 +100,7 @@ func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 			return said, code
 		}
 	}
-	return "its port is down. Check its cable at both ends", steps.PortDown
+	return "the port is down. Check the cable at both ends", steps.PortDown
 }
 
 // said is what the ends complain of.
@@ -151,8 +151,8 @@ var causes = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`Found Incompatibility issue with GID types`),
 		Code:    steps.GIDTypesDiffer, Grade: steps.Fail,
-		Means: "the GIDs of the two ends have different types (seen on %s). Run the gids cell " +
-			"again",
+		Means: "the GIDs of the two ends have different types (seen on %s). Run: " +
+			"railbench run gids",
 	},
 	{
 		// ENOMEM is the limit; these are EFAULT, EINVAL, EPROTONOSUPPORT and EOPNOTSUPP.
@@ -167,8 +167,8 @@ var causes = []registry.Cause{
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to modify QP`), Code: steps.QueueUnconnected, Grade: steps.Fail,
-		Means: "the queue pairs do not reach each other (seen on %s). Run the gids cell " +
-			"again, and look for a bond",
+		Means: "the queue pairs do not reach each other (seen on %s). Look for a " +
+			"bond. Run: railbench run gids rail-map",
 	},
 	{
 		Pattern: lazyregexp.New(`^VALIDATION: FAILED`), Code: steps.DataCorrupt, Grade: steps.Fail,
@@ -195,8 +195,8 @@ var causes = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
 		Code:    steps.RDMAUnanswered, Grade: steps.Fail,
-		Means: "packets stopped arriving (seen on %s). Check cable, link, MTU, and duplicate " +
-			"addresses (railbench doctor arp-flux)",
+		Means: "packets stopped arriving (seen on %s). Run: railbench doctor arp-flux link-up " +
+			"mtu-equal duplicate-ip",
 	},
 	{
 		Pattern: lazyregexp.New(`mismatch: local=|Failed to negotiate`),
@@ -211,8 +211,8 @@ var causes = []registry.Cause{
 	},
 	{
 		Pattern: lazyregexp.New(`Couldn't connect to`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "no server could be reached from %s. Check the peer's address and firewall, " +
-			"and whether the server ended early",
+		Means: "%s cannot reach perftest's server at the other end. Run: railbench doctor " +
+			"firewall rail-addresses",
 	},
 	{
 		Pattern: lazyregexp.New(`resolv|Name or service not known`),

@@ -345,7 +345,7 @@ func TestWriteBandwidth(t *testing.T) {
 			r.Stages[0].Outputs = r.Stages[0].Outputs[:1] // no client was started
 			rail := &r.Rig.Nodes[steps.Peer].Rails[r.Rig.Pairs[0].Rails[steps.Peer]]
 			rail.State, rail.Netdev.Up = "DOWN", false
-		}, steps.Inconclusive, steps.InterfaceOff, []string{"on spark-01 is DOWN: its interface"}},
+		}, steps.Inconclusive, steps.InterfaceOff, []string{"on spark-01 is DOWN, because its interface"}},
 		{
 			"the GID is wrong", kindtest.Spark(), 92.5,
 			client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, steps.QueueUnconnected,

@@ -340,17 +340,25 @@ func byName(all []dualTest, want []string, rep *registry.Report) (tests map[stri
 func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *registry.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
+	var causes []registry.Finding   // why tests failed
+	failed := map[registry.Finding][]string{}
 	for _, name := range want {
 		t, ran := tests[name]
 		switch {
 		case !ran:
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q is missing", name)
 		case t.Exit != 0:
-			code := steps.ScriptFailed
-			if c, _, found := causeOf(messagesOf(steps.Here, []string{t.Err})); found {
-				code = c.Code
+			f := registry.Finding{
+				Code: steps.ScriptFailed, Grade: steps.Fail,
+				Text: fmt.Sprintf("exit %d: %s. Run: railbench run ib-write-bw", t.Exit, registry.OrUnknown(t.Err)),
 			}
-			rep.Add(code, steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, registry.OrUnknown(t.Err))
+			if c, msg, found := causeOf(messagesOf(steps.Here, []string{t.Err})); found {
+				f.Code, f.Grade, f.Text = means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
+			}
+			if failed[f] == nil {
+				causes = append(causes, f)
+			}
+			failed[f] = append(failed[f], strconv.Quote(name))
 		case len(t.Rows) == 0 || t.Err != "": // rows of which one could not be read are no result
 			unread[registry.OrUnknown(t.Err)] = append(unread[registry.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
@@ -371,13 +379,18 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 		}
 		ok = false
 	}
-	for _, why := range slices.Sorted(maps.Keys(unread)) {
-		names := unread[why]
+	few := func(names []string) registry.List {
 		if len(names) > 3 {
-			names = append(names[:1], fmt.Sprintf("%d more", len(names)-1))
+			names = append(names[:1:1], fmt.Sprintf("%d more", len(names)-1))
 		}
+		return names
+	}
+	for _, f := range causes {
+		rep.Add(f.Code, f.Grade, "%s: %s", few(failed[f]), f.Text)
+	}
+	for _, why := range slices.Sorted(maps.Keys(unread)) {
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no readable result of %s (%s). Run it again",
-			registry.List(names), why)
+			few(unread[why]), why)
 	}
 	return ok
 }

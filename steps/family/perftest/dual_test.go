@@ -163,7 +163,10 @@ func TestPlanOfDual(t *testing.T) {
 	}{
 		{"as it should be", plain, ""},
 		{"a pulled cable", pulled, "is DOWN. Check its cable at both ends"},
-		{"switched off", off, "rocep1s0f1 on spark-01 is DOWN: its interface enp1s0f1np1 is switched off"},
+		{
+			"switched off", off,
+			"rocep1s0f1 on spark-01 is DOWN, because its interface is switched off. Run: ip link set enp1s0f1np1 up",
+		},
 	} {
 		p := planDual(c.rig, nil)
 		if (p.Refuse == "") != (c.refused == "") || !strings.Contains(p.Refuse, c.refused) {

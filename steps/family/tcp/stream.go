@@ -133,8 +133,8 @@ var streamCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`connection refused|no route to host|network is unreachable|i/o timeout|host is unreachable`),
 		Code:    steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "no receiver could be reached from %s. Check the route and firewall, and " +
-			"whether the receiver ended early",
+		Means: "%s cannot reach the receiver at the other end. Run: railbench doctor routes " +
+			"firewall",
 	},
 	{
 		Pattern: lazyregexp.New(`no stream of railbench's`), Code: steps.ForeignPeer, Grade: steps.Inconclusive,

@@ -175,8 +175,8 @@ var tcpCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`unable to connect|No route|unreachable|timed out`), Code: steps.ServerUnreachable,
 		Grade: steps.Inconclusive,
-		Means: "no server could be reached from %s. Check the route and firewall, and whether " +
-			"the server ended early",
+		Means: "%s cannot reach the server at the other end. Run: railbench doctor routes " +
+			"firewall",
 	},
 	{
 		Pattern: lazyregexp.New(`control socket|Connection reset|Broken pipe`), Code: steps.ConnectionBroke, Grade: steps.Fail,
@@ -452,7 +452,7 @@ func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *registry
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
 			rep.Add(steps.BondOneSided, grade, "%s bonds its rails but %s does not, so packets on the other link are lost. "+
-				"Set up both alike",
+				"Run: railbench run bond-teardown",
 				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}

@@ -140,7 +140,7 @@ func TestTCP(t *testing.T) {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				`{"start":{},"end":{},"error":"unable to connect to server: Connection refused"}`), steps.Inconclusive,
 			steps.ServerUnreachable,
-			[]string{"no server could be reached from spark-02"},
+			[]string{"spark-02 cannot reach the server"},
 		},
 		"an error nobody knows": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 			`{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, steps.UnknownError, nil},
