@@ -791,7 +791,7 @@ func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Ver
 	if who == nil {
 		return nil
 	}
-	text := who[0]
+	text := who[0] + ". Run: railbench doctor rail-managers"
 	if len(who) > 1 {
 		text += fmt.Sprintf(". And %d more", len(who)-1)
 		for _, w := range who {

@@ -23,7 +23,9 @@ type Figure struct {
 	// Pass and Warn are shares of what is expected: those of a test of RDMA where they are zero.
 	Pass, Warn limits.Limit
 	Of         string // who carries it: "the rail", "rails 1 and 3"
-	Doubt      string // what is asked of more than can be; of the unit and the way where empty
+	// Over is that again behind the figure, where the finding has no place of its own: " over rail 1".
+	Over  string
+	Doubt string // what is asked of more than can be; of the unit and the way where empty
 	// Cause is what ended it early, where that can be seen, and its code; BelowLimit where nothing shows.
 	Cause func() (string, steps.Code)
 }
@@ -69,7 +71,7 @@ func (f Figure) least() float64 {
 
 // Missed says what it came to, and from where it would pass.
 func (f Figure) Missed() string {
-	return fmt.Sprintf("%s, expected at least %.1f", registry.Gbps(float64(f.Got)), f.least())
+	return fmt.Sprintf("%s%s, expected at least %.1f", registry.Gbps(float64(f.Got)), f.Over, f.least())
 }
 
 // Range says what was expected of it: "expected 87.9 to 107.5".

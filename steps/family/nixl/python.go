@@ -620,6 +620,7 @@ func (t *transferTest) Figure(traffic.Accounted) {
 	t.rep.Show("data", "every byte as the target wrote it", "", nil)
 	t.lead, t.note = judgeRead(x, limits.Unified(t.result.Rig, t.route.Pairs...), verify.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
+		Over: " over " + t.route.String(),
 		Pass: limits.ReadPassShare, Warn: limits.ReadWarnShare,
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
 	}, t.rep)

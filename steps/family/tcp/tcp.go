@@ -613,7 +613,9 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	showTCP(r.Rig, p, test, e, rep)
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
-	got, said := rate.Payload(test.ReceivedGbps), registry.Gbps(test.ReceivedGbps)
+	got := rate.Payload(test.ReceivedGbps)
+	way, _ := overPath(r.Rig, p)
+	said := registry.Gbps(test.ReceivedGbps) + " over " + way
 	zero := rate.Payload(limits.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
