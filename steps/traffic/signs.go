@@ -71,8 +71,7 @@ func (b *accounting) held(e steps.End, ports []Port) {
 		},
 		{
 			Slowed, is(meter.Paused),
-			"pause frames from the receiver or a switch slowed sending%s {on} (%s). Check the receiver: railbench " +
-				"doctor pcie-link",
+			"pause frames slowed sending%s {on} (%s). Check the receiver: railbench doctor pcie-link",
 		},
 		{
 			Paused, is(meter.Pauses),

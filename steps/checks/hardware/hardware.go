@@ -363,7 +363,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 	var silent, told []string
 	warm := math.Inf(1)
 	for _, e := range steps.Ends {
-		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
+		node, hottest, where, sensor := r.Rig.NameOf(e), 0.0, "", ""
 		heat := limits.HeatOf(r.Rig.At(e).Adapter)
 		for _, pci := range registry.SortedNames(facts[e]) {
 			if pci == "adapters" {
@@ -374,14 +374,15 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 				silent = append(silent, pci+" on "+node)
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
+			name := fmt.Sprintf("%s %s by %s", node, pci, from)
+			rep.Show(name, degrees, "C",
 				&steps.Expected{
 					Max: new(heat.Warm.Value()),
 					From: fmt.Sprintf("the maker's manual: warning %.0f, critical %.0f, off at %.0f",
 						heat.Warm.Value(), heat.Critical.Value(), heat.Off.Value()),
 				})
 			if degrees > hottest {
-				hottest, where = degrees, pci
+				hottest, where, sensor = degrees, pci, name
 			}
 		}
 		if where == "" {
@@ -392,6 +393,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 		if grade := heat.Grade(hottest); grade > steps.Pass {
 			rep.At(r.Rig, e, steps.AdapterHot, grade, "%s on %s is at %.0f degrees: %s. Improve its cooling", where, node,
 				hottest, heat.Says(hottest))
+			rep.Decide(sensor)
 		}
 	}
 	switch {

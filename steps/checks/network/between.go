@@ -307,8 +307,8 @@ func (l *lossyRails) report(rig steps.Rig, e steps.End, rep *registry.Report) {
 	if len(l.nos) > 1 {
 		which = "rails " + registry.And(l.nos) + " on"
 	}
-	rep.At(rig, e, steps.PacketsLost, steps.Fail, "%d of %d pings lost over %s %s: RDMA collapses. Check shaping and "+
-		"error-counters, then swap the cable", l.lost, l.sent, which, rig.NameOf(e))
+	rep.At(rig, e, steps.PacketsLost, steps.Fail, "%d of %d pings lost over %s %s: RDMA collapses. Run: railbench "+
+		"doctor shaping error-counters. If both pass, swap the cables", l.lost, l.sent, which, rig.NameOf(e))
 	rep.Explain("%s", collapse(l.first))
 	for _, name := range l.netdevs {
 		rep.Decide(fmt.Sprintf("%s over %s", rig.NameOf(e), name))

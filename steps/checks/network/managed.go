@@ -223,8 +223,9 @@ func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string,
 	for _, p := range profilesOf(f) {
 		if p.netdev == name && p.starts {
 			rep.At(rig, e, steps.RailUnmanaged, steps.Warn, "NetworkManager ignores %s on %s, so profile %s never starts and "+
-				"a boot leaves no address. Run: nmcli device set %s managed yes", name, rig.NameOf(e), p.name, name)
-			rep.Explain("If unmanaged-devices in NetworkManager's configuration names %s, remove that, too", name)
+				"a boot leaves no address. Remove it from unmanaged-devices, then run: nmcli device set %s managed yes",
+				name, rig.NameOf(e), p.name, name)
+			rep.Explain("unmanaged-devices is in /etc/NetworkManager/NetworkManager.conf or conf.d there, if it is set")
 			rep.Decide(rig.NameOf(e) + " " + name + " managed by")
 		}
 	}
@@ -266,7 +267,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *registry.Re
 	}
 	for _, p := range without {
 		f := facts[p.e]
-		why := "it was not created again"
+		why := "it was removed"
 		switch {
 		case f[p.netdev+" IPv6 off"] == "1":
 			why = "IPv6 is off (disable_ipv6)"
@@ -275,8 +276,8 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			why = "link-local: [] in netplan, or ipv6.method, disables it"
 		}
 		// The GIDs of index 0 and 1 are made of the adapter's number and stay (assets/docs/facts.md#gid-index).
-		rep.At(rig, p.e, steps.LinkLocalMissing, steps.Warn, "%s on %s has no fe80:: address, unlike other rails: %s. Set "+
-			"link-local: [ipv6] in netplan", p.netdev, rig.NameOf(p.e), why)
+		rep.At(rig, p.e, steps.LinkLocalMissing, steps.Warn, "%s on %s has no fe80:: address (%s), but other rails do. "+
+			"Set link-local: [ipv6] in netplan, then run: sudo netplan apply", p.netdev, rig.NameOf(p.e), why)
 		rep.Explain("With NetworkManager: ipv6.method link-local. RoCE v2 over a link-local GID gets no answer from there. " +
 			"A stable-privacy address had GIDs of its own, and without them the later indices change")
 		rep.Decide(rig.NameOf(p.e) + " " + p.netdev + " link-local")

@@ -101,7 +101,7 @@ func TestLinkLocal(t *testing.T) {
 	gone := edit{steps.Peer, rail2 + " link-local: fe80::1/64", rail2 + " link-local: none"}
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
 	because(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, steps.LinkLocalMissing,
-		rail2+" on spark-01 has no fe80:: address", "not created again")
+		rail2+" on spark-01 has no fe80:: address", "it was removed")
 	because(t, "none is made",
 		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " makes addresses: 0", rail2 + " makes addresses: 1"}),
 		steps.Warn, steps.LinkLocalMissing, "link-local: [] in netplan")

@@ -295,13 +295,15 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) 
 	maps.Copy(names, force[1])
 	for _, name := range registry.SortedNames(names) {
 		a, b := force[0][name].value, force[1][name].value
+		where := cmp.Or(force[0][name].where, force[1][name].where)
 		if strings.HasSuffix(name, "_DISABLE") { // 0 is what they are without being set
 			a, b = strings.TrimSuffix(a, "0"), strings.TrimSuffix(b, "0")
 		}
 		if ncclLocal(name) || a == b {
 			continue
 		}
-		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s is %s on %s but %s on %s. Set it alike on all nodes, or "+
-			"remove it", name, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
+		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s (%s) is %s on %s but %s on %s. Set it alike on all nodes, "+
+			"or remove it", name, where, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"),
+			rig.NameOf(steps.Peer))
 	}
 }

@@ -281,11 +281,11 @@ func TestNCCLSettings(t *testing.T) {
 		},
 		"differ": {
 			rig("NCCL_PROTO: Simple"), none + "/etc/nccl.conf NCCL_PROTO: LL\n", steps.Warn, steps.NCCLSettingsDiffer,
-			[]string{"NCCL_PROTO is Simple on spark-02 but LL on spark-01"},
+			[]string{"NCCL_PROTO (environment) is Simple on spark-02 but LL on spark-01"},
 		},
 		"on one node": {
 			rig("NCCL_ALGO: Ring"), none, steps.Warn, steps.NCCLSettingsDiffer,
-			[]string{"NCCL_ALGO is Ring on spark-02 but not set on spark-01"},
+			[]string{"NCCL_ALGO (environment) is Ring on spark-02 but not set on spark-01"},
 		},
 		"only its log": {rig("NCCL_DEBUG: INFO"), none, steps.Pass, "", nil},
 		"empty GID": {

@@ -148,9 +148,9 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			return s.Python.NIXL
 		})
-	compare(steps.VersionsDiffer, "the kernel", "Results of the ends may differ for that reason. Update both nodes alike",
+	compare(steps.VersionsDiffer, "The kernel", "Results of the ends may differ for that reason. Update both nodes alike",
 		fact("kernel"))
-	compare(steps.FirmwareDiffers, "the adapters' firmware", "Results of the ends may differ for that reason. Update "+
+	compare(steps.FirmwareDiffers, "The adapters' firmware", "Results of the ends may differ for that reason. Update "+
 		"both adapters alike",
 		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
 	compare(steps.VersionsDiffer, "iperf3", "Newer releases use a thread for each stream, older ones one for all. "+

@@ -465,7 +465,7 @@ func (t *benchTest) Figure(traffic.Accounted) {
 	figure.Memory = segment(t.vram())
 	held := verify.Figure{
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
-		Over: " over " + t.route.String(),
+		Over:  " over " + t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
 	unified := limits.Unified(t.result.Rig, t.route.Pairs...)

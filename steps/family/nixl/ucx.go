@@ -286,7 +286,7 @@ func (t *ucxTest) Figure(traffic.Accounted) {
 	payload := float64(row.Iterations) * float64(size)
 	f := verify.Figure{
 		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
-		Over: " over " + t.route.String(),
+		Over:  " over " + t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}
 	if least := limits.UCXMessages.Value(); float64(row.Iterations) < least {
