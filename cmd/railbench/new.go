@@ -33,7 +33,7 @@ on the simulated rig. An existing file is not changed.`,
 			path := args[0]
 			if !runbook.HasName(path) {
 				return usage(fmt.Errorf("new %s: a runbook's name ends in .md: railbench new %s", path,
-					runbook.WithExtension(path)))
+					runbook.WithExtension(strings.TrimSuffix(path, filepath.Ext(path)))))
 			}
 			from := assets.Runbook
 			if ethernet {

@@ -275,7 +275,7 @@ func parseLink(text string, names []string) (l steps.Link, err error) {
 	l = steps.Link{Here: find(a), Peer: find(b)}
 	for i, name := range []string{a, b} {
 		if at := []int{l.Here, l.Peer}[i]; ok && at < 0 {
-			return l, fmt.Errorf("--link %s: the rig has no node %q%s: name or number (from 1) one of %s",
+			return l, fmt.Errorf("--link %s: the rig has no node %q%s. Its nodes, from 1: %s",
 				text, name, steps.DidYouMean(name, names), someNames(names))
 		}
 	}

@@ -56,7 +56,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 func needsTerminal(cmd *cobra.Command) error {
 	what := "the workbench"
 	if cmd.HasParent() {
-		what = cmd.CommandPath()
+		what = cmd.Name()
 	}
 	return fmt.Errorf("%s needs a terminal; railbench run … and railbench doctor work without one", what)
 }

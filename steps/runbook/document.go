@@ -287,7 +287,7 @@ func (r *reader) named(h *ast.Heading) (title, id string, ok bool) {
 	}
 	switch {
 	case id == "":
-		r.wrong(at, "the %s %q has no id: %s %s {#id}", what, title, mark, title)
+		r.wrong(at, "the %s %q has no id. Write, for example: %s %s {#some-name}", what, title, mark, title)
 	case !steps.IsID(id):
 		r.wrong(at, "the id %q of a %s: small letters, digits and - only, a hundred at most", id, what)
 	default:
