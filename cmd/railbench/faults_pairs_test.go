@@ -18,7 +18,7 @@ type trace struct {
 // ownTraces are, by fault, what the write bandwidth says of it, and one of the checklist; the zero trace where a tool
 // does not see it.
 var ownTraces = map[string]struct{ cell, check trace }{
-	"adapter-lost":     {trace{steps.PortLeftOut, "left out"}, trace{steps.AdapterLost, ""}},
+	"adapter-lost":     {trace{steps.PortLeftOut, "not used as"}, trace{steps.AdapterLost, ""}},
 	"bad-cable":        {trace{steps.ErrorsGrew, "rx_crc"}, trace{steps.CableErrors, ""}},
 	"counter-missing":  {trace{steps.NotCounted, "no port counters"}, trace{steps.CounterBad, ""}},
 	"degraded-adapter": {trace{steps.AdapterDegraded, ""}, trace{steps.AdapterDegraded, ""}},
@@ -27,7 +27,7 @@ var ownTraces = map[string]struct{ cell, check trace }{
 	"mtu-mismatch":     {trace{steps.MTUDiffers, ""}, trace{steps.MTUDiffers, ""}},
 	"pauses":           {trace{steps.Congestion, "_pause"}, trace{steps.Congestion, "_pause"}},
 	"pcie-x2":          {trace{steps.PCIeNarrow, ""}, trace{steps.PCIeNarrow, ""}},
-	"rail-ip-missing":  {trace{steps.PortLeftOut, "left out"}, trace{steps.AddressMissing, ""}},
+	"rail-ip-missing":  {trace{steps.PortLeftOut, "not used as"}, trace{steps.AddressMissing, ""}},
 	"retransmits":      {trace{steps.ErrorsGrew, "packet_seq_err"}, trace{steps.PacketsLost, ""}},
 	"slow-cable":       {trace{steps.LinkSlow, ""}, trace{steps.CableSlow, ""}},
 	"slow-rail":        {trace{steps.RailsApart, "Rail 1"}, trace{steps.RailsApart, "Rail 1"}},

@@ -44,9 +44,9 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 // leftOut is, by fault, what cells say of all rails of which one is none, and slower of one whose link is.
 var (
 	leftOut = map[string][]string{
-		"adapter-lost":    {"2 ports were left out"},
-		"rail-ip-missing": {"1 port was left out"},
-		"duplicate-ip":    {"1 port was left out"},
+		"adapter-lost":    {"2 ports are not used as rails"},
+		"rail-ip-missing": {"1 port is not used as a rail"},
+		"duplicate-ip":    {"1 port is not used as a rail"},
 	}
 	slower = []string{"runs at 100 Gb/s on both nodes, but rocep1s0f0 at 200"}
 )

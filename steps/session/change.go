@@ -793,7 +793,6 @@ func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Ver
 	}
 	text := who[0] + ". Run: railbench doctor rail-managers"
 	if len(who) > 1 {
-		text += fmt.Sprintf(". And %d more", len(who)-1)
 		for _, w := range who {
 			evidence = append(evidence, steps.Evidence{Name: steps.NoteName, Value: registry.Capital(w)})
 		}

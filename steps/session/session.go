@@ -692,9 +692,10 @@ func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
 	if left == nil || len(result.Stages) == 0 || v.Grade < steps.Pass || !concerned {
 		return v
 	}
-	said := registry.Count(len(left), "port was", "ports were") + " left out (railbench doctor rail-addresses)."
+	said := registry.Count(len(left), "port is not used as a rail", "ports are not used as rails") +
+		". Run: railbench doctor rail-addresses."
 	if v.Grade == steps.Pass {
-		v.Grade, v.Code, v.Reason = steps.Warn, steps.PortLeftOut, said+" "+v.Reason
+		v.Grade, v.Code, v.Reason = steps.Warn, steps.PortLeftOut, said+" Otherwise: "+v.Reason
 	} else {
 		if v.Findings == nil {
 			v.Findings = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node, Devices: v.Devices}}

@@ -149,12 +149,12 @@ var nixlCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`connections to all backends failing|Failed to acquire lock`),
 		Code:    steps.EtcdUnreachable, Grade: steps.Inconclusive,
-		Means: "etcd could not be reached from %s. See the cell etcd",
+		Means: "%s cannot reach etcd. Run: railbench run etcd",
 	},
 	{
 		Pattern: lazyregexp.New(`ASIO Connection failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "the target on %s could not reach the initiator. Check its address and " +
-			"firewall, and whether it ended early",
+		Means: "the target on %s could not reach the initiator. Run: railbench doctor firewall " +
+			"rail-addresses",
 	},
 	{
 		// The initiator takes one target; who came to its port besides is sent away.
@@ -166,21 +166,22 @@ var nixlCauses = []registry.Cause{
 	silent,
 	{
 		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end died or cannot be reached (seen on %s). Read its last lines, " +
-			"and run ib-write-bw",
+		Means: "%s lost contact with the other end, which ended or cannot be reached. Run: " +
+			"railbench run ib-write-bw",
 	},
 	{
 		Pattern: lazyregexp.New(`Transfer failed`), Code: steps.TransferFailed, Grade: steps.Fail,
-		Means: "a transfer failed on %s. Read the messages of NIXL and UCX",
+		Means: "a transfer failed on %s; its output has NIXL's and UCX's messages. Run: " +
+			"railbench run ucx-perftest",
 	},
 	{
 		Pattern: lazyregexp.New(`start_barrier|start barrier`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end never started (seen on %s). Read its last lines, and rerun",
+		Means: "%s waited, but the other end never started. Read that end's output, and rerun",
 	},
 	{
 		Pattern: lazyregexp.New(`ASIO Receive timeout`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end was silent for 15 s (seen on %s). Check its last lines and " +
-			"rail-map, then rerun",
+		Means: "the other end did not answer %s for 15 s. Run: railbench doctor firewall " +
+			"link-up",
 	},
 	{
 		Pattern: lazyregexp.New(`Timeout waiting|Error in barrier|Failed to synchronize`),

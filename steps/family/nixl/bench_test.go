@@ -345,7 +345,7 @@ func TestNIXLBenchHoles(t *testing.T) {
 			r.Stages[0].Outputs = r.Stages[0].Outputs[:1]
 			reads(initiator(r), "Connecting to ETCD at http://127.0.0.1:1\nFailed to acquire lock: connections to all "+
 				"backends failing; last error: UNKNOWN\nFailed to setup ETCD runtime\n", 1)
-		}, steps.Inconclusive, steps.EtcdUnreachable, []string{"etcd could not be reached from spark-02"}},
+		}, steps.Inconclusive, steps.EtcdUnreachable, []string{"spark-02 cannot reach etcd"}},
 		{
 			"an unknown end", single, kindtest.SingleDRAM, kindtest.OnlyOne,
 			func(r *steps.Result) { r.Stages[0].Err = "something else" }, steps.Inconclusive, steps.NotRunToEnd,
@@ -413,7 +413,7 @@ func TestNIXLBenchRealFailures(t *testing.T) {
 		"kill9_target.a":      {steps.Inconclusive, steps.OtherEndGone, "lost contact"},
 		"etcd_dies.a":         {steps.Inconclusive, steps.OtherEndGone, "lost contact"},
 		"oneside_initiator.a": {steps.Inconclusive, steps.OtherEndGone, "never started"},
-		"asio_alone.a":        {steps.Inconclusive, steps.OtherEndGone, "silent for 15 s"},
+		"asio_alone.a":        {steps.Inconclusive, steps.OtherEndGone, "did not answer spark-02 for 15 s"},
 		"asio_noserver.a":     {steps.Inconclusive, steps.ServerUnreachable, ""},
 	} {
 		text := kindtest.Corpus(t, "nixlbench/"+file)

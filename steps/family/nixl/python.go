@@ -267,8 +267,8 @@ var pythonCauses = []registry.Cause{
 	// The end whose time is over goes away, and the other one says so.
 	{
 		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end ended or cannot be reached (seen on %s). Read its output, then " +
-			"run: railbench run ib-write-bw",
+		Means: "%s lost contact with the other end, which ended or cannot be reached. Run: " +
+			"railbench run ib-write-bw",
 	},
 	{Pattern: lazyregexp.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s. See the message"},
 }
