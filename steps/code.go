@@ -357,6 +357,8 @@ const (
 	EtcdMasked Code = "etcd-masked"
 	// A run of nixlbench uses an etcd.
 	EtcdInUse Code = "etcd-in-use"
+	// A service of railbench's that a test needs, such as its etcd, ended during the test.
+	ServiceEnded Code = "service-ended"
 
 	// Addresses of the rails.
 

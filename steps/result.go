@@ -61,6 +61,8 @@ type Stage struct {
 	Err string
 	// Stalled is set where that is because nothing was printed and nothing moved for too long.
 	Stalled bool
+	// Service is set where that is because a service that the cell needs ended: its name and why.
+	Service string
 	Elapsed time.Duration
 }
 

@@ -129,8 +129,8 @@ func absent(ctx context.Context, err error) error {
 		"nixlbench from 1.1.0 on needs none."}
 }
 
-// failed says why railbench's own etcd has failed; nil where it has not.
-func (e *Etcd) failed() error {
+// Failed says why railbench's own etcd has ended; nil while it runs.
+func (e *Etcd) Failed() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.server == nil {
@@ -224,7 +224,7 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 		defer cancel()
 		// First: that the etcd has failed is why the rest fails.
-		errs := []error{e.failed()}
+		errs := []error{e.Failed()}
 		if looked {
 			err := e.tidy(ctx, client, r)
 			if errs = append(errs, err); err == nil {

@@ -40,6 +40,9 @@ type Runtime struct{ etcd *Etcd }
 // NewRuntime makes the service; e is used where an etcd is needed.
 func NewRuntime(e *Etcd) *Runtime { return &Runtime{e} }
 
+// Failed says why the etcd has ended that a run uses; nil while it runs, and for sockets.
+func (t *Runtime) Failed() error { return t.etcd.Failed() }
+
 // Plan gives the variables of a dry run, which asks no node: both ways' values.
 // A parameter that is wrong shows at the start; a plan shows what it can.
 func (t *Runtime) Plan(r session.Request) map[string]string {

@@ -494,7 +494,7 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 // needs none: serve has no --yes.
 func unasked(c steps.Cell) error {
 	return fmt.Errorf("this cell changes the network and needs confirmation, but this session cannot "+
-		"ask. Run: railbench run %s --yes", c.ID)
+		"ask. Add --yes to railbench run %s", c.ID)
 }
 
 // confirmed asks the user. Meanwhile the nodes' time goes on, and the cell's stands.

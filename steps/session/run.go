@@ -57,7 +57,8 @@ type run struct {
 	// params are as they were when the run began: a server and its client have the same.
 	params map[string]string
 	// vars are what the services give the scripts, by End.
-	vars [2]map[string]string
+	vars   [2]map[string]string
+	mortal []Mortal // services that were started
 	// before are the counters of all nodes when the stage began; nil if they were not read.
 	before []meter.Counters
 	// after are those of its end, and idle those that the next stage begins with; nil where it reads them itself.
@@ -276,6 +277,9 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
 		st.Err, st.Stalled = err.Error(), errors.Is(err, errStalled)
+		if errors.Is(err, errService) {
+			st.Service = err.Error()
+		}
 		if e, ok := errors.AsType[unready](err); ok {
 			r.tell("%s", e.what) // why stands in the lines above it
 		} else {
@@ -417,8 +421,8 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 		st.Outputs = append(st.Outputs, s.out)
 	}
 	st.Outputs = append(st.Outputs, main...)
-	if cause := context.Cause(ctx); failed == nil && (errors.Is(cause, errStalled) || errors.Is(cause, errLinkDown)) {
-		failed = context.Cause(ctx)
+	if cause := context.Cause(ctx); failed == nil && watched(cause) {
+		failed = cause
 	}
 	stalled()
 	return failed
@@ -428,10 +432,16 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 // carry something, since the look before.
 type linkActivity struct{ went, moves bool }
 
-// watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, or if a link of
-// the test went down: UCX doesn't report that, and the counters show it at once. They are read only after a
-// silence, so that a good run is not disturbed. It gives the context to run the roles in, and a function that
-// stops the watch, to be called when they have ended. If the watch ended them, the context's cause says so.
+// watched reports whether a run was ended by its watch.
+func watched(cause error) bool {
+	return errors.Is(cause, errStalled) || errors.Is(cause, errLinkDown) || errors.Is(cause, errService)
+}
+
+// watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, if a service that
+// they need ended, or if a link of the test went down: UCX doesn't report that, and the counters show it at once.
+// They are read only after a silence, so that a good run is not disturbed. It gives the context to run the roles
+// in, and a function that stops the watch, to be called when they have ended. If the watch ended them, the context's
+// cause says so.
 func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
@@ -442,6 +452,12 @@ func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity
 	clock.Go(ctx, func(ctx context.Context) {
 		var moved time.Time
 		for {
+			for _, service := range r.mortal {
+				if err := service.Failed(); err != nil {
+					cancel(fmt.Errorf("%w: %w", errService, err))
+					return
+				}
+			}
 			now, printed := clock.Now(), time.Unix(0, r.printed.Load())
 			silent, still := now.Sub(printed), min(now.Sub(printed), now.Sub(moved))
 			if silent >= linkLook && still < r.cell.Stall {

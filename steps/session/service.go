@@ -25,6 +25,12 @@ type Service interface {
 	Plan(r Request) map[string]string
 }
 
+// A Mortal is a service that may end by itself during a run, which cannot go on then.
+type Mortal interface {
+	// Failed says why it has ended; nil while it runs.
+	Failed() error
+}
+
 // An Absent is the error of a service that this machine can't run, for want of a program. The cell is skipped
 // then, because that says nothing of the rig.
 type Absent struct {
@@ -78,6 +84,9 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 		})
 		if end != nil {
 			stops = append(stops, end)
+			if m, ok := service.(Mortal); ok {
+				r.mortal = append(r.mortal, m)
+			}
 		}
 		if err != nil {
 			return stop, fmt.Errorf("start %s: %w", name, err)
@@ -98,6 +107,9 @@ func (r *run) every(rig steps.Rig) (all []runner.Node) {
 }
 
 var errStalled = errors.New("nothing was printed")
+
+// errService ends a run whose service ended.
+var errService = errors.New("a service of this test ended")
 
 // errLinkDown ends a run whose link went down meanwhile.
 var errLinkDown = errors.New("a link of this test went down")

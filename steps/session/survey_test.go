@@ -186,7 +186,7 @@ func TestAsksFirst(t *testing.T) {
 	b := open(t, Options{}, c)
 	b.Run("c")
 	if s := b.until("c"); s.Verdict.Grade != steps.Inconclusive || printed(s) != "" ||
-		!strings.Contains(s.Verdict.Reason, "railbench run c --yes") {
+		!strings.Contains(s.Verdict.Reason, "Add --yes to railbench run c.") {
 		t.Errorf("nobody to ask: %s: %s, printed %q", s.Verdict.Grade, s.Verdict.Reason, printed(s))
 	}
 }

@@ -96,6 +96,37 @@ func TestLinkThatWentDown(t *testing.T) {
 	}
 }
 
+// died is a service that ended at a time.
+type died struct{ at time.Time }
+
+func (d died) Failed() error {
+	if time.Now().Before(d.at) {
+		return nil
+	}
+	return errors.New("railbench-etcd: signal: killed")
+}
+
+// A service that ends takes the run with it within seconds.
+func TestServiceThatEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		r := &run{
+			s: &Session{clock: runner.WallClock{}}, cell: steps.Cell{ID: "c", Stall: 200 * time.Second},
+			mortal: []Mortal{died{began.Add(25 * time.Second)}},
+		}
+		ctx, stop := r.watch(t.Context(), r.vitals(kindtest.Spark(), -1))
+		defer stop()
+		<-ctx.Done()
+		cause := context.Cause(ctx)
+		if !watched(cause) || !errors.Is(cause, errService) || !strings.Contains(cause.Error(), "railbench-etcd") {
+			t.Errorf("ended by %v", cause)
+		}
+		if took := time.Since(began); took < 25*time.Second || took > 40*time.Second {
+			t.Errorf("it ended after %s", took)
+		}
+	})
+}
+
 // A node that started anew in the middle is named: its counters are those of another start.
 func TestRestarted(t *testing.T) {
 	rig := kindtest.Netdevs(kindtest.Spark())

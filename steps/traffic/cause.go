@@ -199,7 +199,7 @@ func (l loss) signs() (all []symptom) {
 		if fits && l.rig.Rail(l.Pair, e).RateGbps >= 100 && !many {
 			all = append(all, symptom{
 				code: steps.AdapterDegraded, is: fmt.Sprintf("an adapter that moves %.1f Gb/s, as degraded ones do", moved),
-				text: "The adapter is probably degraded: shut the node down and unplug its power for a minute",
+				text: "An adapter is probably degraded: shut both nodes down and unplug their power for a minute",
 			})
 			break
 		}

@@ -93,6 +93,9 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 			"%s restarted during the test. Wait until it is up again, then rerun",
 			registry.And(s.Restarted))
 	}
+	if s.Service != "" {
+		return finding(steps.ServiceEnded, steps.Inconclusive, "%s. Rerun the test", s.Service)
+	}
 	for _, o := range s.Outputs {
 		if !o.Ran || o.Exit.Why != runner.Ended {
 			continue

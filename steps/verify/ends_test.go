@@ -105,6 +105,13 @@ func TestFirst(t *testing.T) {
 			steps.Stage{Err: "nothing was printed", Outputs: []steps.Output{ran(0, runner.Ended)}, Bytes: down},
 			"went down during the test",
 		},
+		"a service that ended": {
+			steps.Stage{
+				Err: "a service of this test ended: etcd", Service: "a service of this test ended: etcd",
+				Outputs: []steps.Output{ran(143, runner.Cancelled), server(ran(1, runner.Ended))}, Bytes: down,
+			},
+			"a service of this test ended: etcd. Rerun the test",
+		},
 		"lost": {
 			steps.Stage{Outputs: []steps.Output{
 				ran(0, runner.TimedOut),

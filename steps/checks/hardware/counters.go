@@ -101,8 +101,9 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if missing != nil {
-			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters, so their traffic is unknown. Use "+
-				"the kernel's own mlx5_ib driver", registry.List(missing), node, registry.Plural(len(missing), "has", "have"))
+			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters, so their traffic is unknown. Load "+
+				"the kernel's own mlx5_ib instead of a package's (modinfo -n mlx5_ib)", registry.List(missing), node,
+				registry.Plural(len(missing), "has", "have"))
 			rep.Explain("An mlx5_ib of an older package may lack them: %s", strings.Join(dataCounters, ", "))
 		}
 		if silent != nil {

@@ -305,7 +305,8 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) ste
 			})
 			if most := total * bar1Share; most < need {
 				rep.At(r.Rig, e, steps.BAR1Small, steps.Warn, "%s has %.0f MiB of BAR1, enough for %.0f MiB buffers; tests use "+
-					"%.0f. Enable Resizable BAR, or lower NIXL_VRAM_BUFFER", name, total, most, need)
+					"%.0f. Enable Resizable BAR, or lower the buffer "+
+					"(-p NIXL_VRAM_BUFFER=64M)", name, total, most, need)
 				continue
 			}
 			fits = append(fits, fmt.Sprintf("%s (%.0f MiB)", name, total))

@@ -316,8 +316,8 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 	if names := registry.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
 		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "reported as insufficient by " + registry.And(names)})
-		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Harmless if "+
-			"links are fast; else power-cycle the node", registry.List(names), node, watts)
+		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Harmless "+
+			"if railbench doctor rail-speed passes; else power-cycle the node", registry.List(names), node, watts)
 		rep.Explain("Many adapters report this and are fast. If a module stays dark, or a good link moves only 13 Gb/s, " +
 			"power the node off for a minute")
 		rep.Decide(node + " slot power")

@@ -87,9 +87,9 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 					"duplicate-ip", node, other.Addr, i+1, rig.NameOf(e.Other()))
 			// A bonded rail's packets leave over the bond.
 			case dev[1] != own.Netdev.Name && dev[1] != own.Netdev.Master:
-				rep.At(rig, e, steps.WrongRoute, steps.Fail, "%s reaches %s (rail %d of %s) over %s instead of %s. Delete the "+
-					"wrong route: ip route del. Show it: ip route get %s", node, other.Addr, i+1, rig.NameOf(e.Other()), dev[1],
-					own.Netdev.Name, other.Addr)
+				rep.At(rig, e, steps.WrongRoute, steps.Fail, "%s reaches %s (rail %d of %s) over %s instead of %s. Show the "+
+					"route: ip route get fibmatch %s. Delete it: ip route del ROUTE", node, other.Addr, i+1,
+					rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
 				rep.Explain("A host route, or the route of a smaller network, takes precedence over the rail's")
 			default:
 				aside(node, own, other, said, func(code steps.Code, g steps.Grade, format string, args ...any) {

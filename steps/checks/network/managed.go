@@ -304,7 +304,7 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether systemd runs on %s", node)
 			continue
 		}
-		for _, unit := range []string{"NetworkManager-wait-online", "systemd-networkd-wait-online"} {
+		for _, unit := range slices.Sorted(maps.Keys(dontWait)) {
 			waited += judgeWait(r.Rig, e, unit, f, rep)
 		}
 	}
@@ -316,6 +316,13 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *registry.Re
 	}
 	return rep.Verdict(fmt.Sprintf("%s for the network at the last boot, but not for long", registry.Count(waited,
 		"service waited", "services waited")))
+}
+
+// dontWait is what keeps a service that waits for the network from waiting for rails. netplan hands optional to
+// networkd alone; NetworkManager waits for each profile that still looks for an address.
+var dontWait = map[string]string{
+	"NetworkManager-wait-online":   "Set ipv4.method to manual, without DHCP, in the rails' profiles",
+	"systemd-networkd-wait-online": "Set optional: true for the rails in netplan",
 }
 
 // judgeWait looks at one service that waits; it gives 1 where it ran at the last boot.
@@ -347,13 +354,13 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 			"not started", unit, node, dark)
 	case f[unit+" Result"] != "success":
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
-		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s. Set optional: true "+
-			"for the rails in netplan", unit, node, took.Seconds(), dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s. %s", unit,
+			node, took.Seconds(), dark, dontWait[unit])
 		rep.Decide(node + " " + unit)
 	case took > longWait:
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
-		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s delayed the last boot by %.0f s%s. Set optional: true for "+
-			"the rails in netplan", unit, node, took.Seconds(), dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s delayed the last boot by %.0f s%s. %s", unit,
+			node, took.Seconds(), dark, dontWait[unit])
 		rep.Decide(node + " " + unit + " waited")
 	default:
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
