@@ -12,6 +12,8 @@
 # Where there is none of them RAILBENCH_CATCHES says so, and so does the cell privileges.
 # shellcheck disable=SC2016
 if [ -z "$RAILBENCH_PERL" ]; then
+	# Scripts start at home, as over SSH: in railbench's working folder a stranger may have left a Python module.
+	cd -- "${HOME:-/}" 2>/dev/null || cd /
 	export RAILBENCH_PERL=asked
 	# By its path: in PATH there may be a shim, which starts a shell or two to find out which Perl is meant.
 	[ ! -x /usr/bin/perl ] || LC_ALL=C exec /usr/bin/perl -e "$2" "$@"
