@@ -72,23 +72,26 @@ func (Program) Plan(session.Request) map[string]string {
 	return map[string]string{"RAILBENCH": planned}
 }
 
-// look finds out what a node has and is. A program that can't be read, or that another user could exchange before it
-// runs, has no sum.
+// look finds out what a node has and is. A program that another user could exchange before it runs is none: it is not
+// even asked for its version.
 const look = own + `uname -s
 uname -m
-if found=$(command -v railbench); then
-	real=$(readlink -f "$found" 2>/dev/null) || real=$found
-	printf '%s\n' "$real"
-	railbench --version 2>/dev/null | head -n 1
-	if own "$real"; then sha256sum "$real" 2>/dev/null | cut -d ' ' -f 1; fi
-fi
+found=$(command -v railbench) || exit 0
+real=$(readlink -f "$found" 2>/dev/null) || real=$found
+own "$real" || exit 0
+printf '%s\n' "$real"
+"$real" --version 2>/dev/null | head -n 1
+sha256sum "$real" 2>/dev/null | cut -d ' ' -f 1
 exit 0`
 
 // own reports whether nobody but this user and root can put another thing in the place of a path without links: whose
 // it is, and every folder above it, and who may write there. The group's bit is enough: a user's own group may have
 // others in it, and what an access list gives is seen there. A folder such as /tmp lets nobody take away what is in it.
+// Of a path of several lines only the first would be read here.
 const own = `own() {
 	at=$1
+	case $at in *'
+'*) return 1 ;; esac
 	set -- $(ls -ldn / 2>/dev/null)
 	top=$3 me=$(id -u)
 	while :; do

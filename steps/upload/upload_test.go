@@ -269,9 +269,15 @@ func TestPlace(t *testing.T) {
 		"below everybody's, sticky": {func(dir string) error {
 			return os.Chmod(filepath.Dir(dir), 0o777|os.ModeSticky)
 		}, true},
-		"far below a group's":   {func(dir string) error { return os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o775) }, false},
-		"below somebody else's": {func(dir string) error { return give(filepath.Dir(dir), 12345, 0) }, false},
-		"missing":               {os.Remove, false},
+		"far below a group's":    {func(dir string) error { return os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o775) }, false},
+		"below somebody else's":  {func(dir string) error { return give(filepath.Dir(dir), 12345, 0) }, false},
+		"missing":                {os.Remove, false},
+		"of two\nlines":          {func(string) error { return nil }, false},
+		"of $signs * and `true`": {func(string) error { return nil }, true},
+		"an access list for what comes": {func(dir string) error {
+			_ = exec.Command("setfacl", "-d", "-m", "u:12345:rwx", dir).Run() // a private folder in it masks the list
+			return nil
+		}, true},
 		"a file": {func(dir string) error {
 			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
 		}, false},
@@ -310,7 +316,8 @@ func TestPlaceBehindALink(t *testing.T) {
 	}
 }
 
-// A node's own program is not taken by its hash where somebody else could exchange it before it runs.
+// A node's own program is neither run nor taken, by its hash or its version, where somebody else could exchange it
+// before it runs.
 func TestLook(t *testing.T) {
 	local := nodetest.Here("here")
 	defer local.Close()
@@ -322,14 +329,14 @@ func TestLook(t *testing.T) {
 	path := filepath.Join(bin, "railbench")
 	if err := errors.Join(os.MkdirAll(bin, 0o755), os.Mkdir(linked, 0o755),
 		os.Symlink(path, filepath.Join(linked, "railbench")),
-		os.WriteFile(path, []byte("#!/bin/sh\necho railbench v1.2.3\n"), 0o755)); err != nil {
+		os.WriteFile(path, []byte("#!/bin/sh\ntouch '"+dir+"/ran'\necho railbench v1.2.3\n"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		what   string
 		change func() error
 		in     string
-		sum    bool
+		fine   bool
 	}{
 		{"its own folder", func() error { return nil }, bin, true},
 		{"a link", func() error { return os.Chmod(linked, 0o777) }, linked, true},
@@ -345,8 +352,11 @@ func TestLook(t *testing.T) {
 		text, err := runner.Text(t.Context(), local, runner.Script{
 			Name: "look", Body: look, Vars: map[string]string{"PATH": c.in + ":" + os.Getenv("PATH")},
 		})
-		if p := found(text); err != nil || p.path != path || p.version != "v1.2.3" || (p.sum != "") != c.sum {
-			t.Errorf("%s: %+v, %v", c.what, p, err)
+		ran := os.Remove(filepath.Join(dir, "ran")) == nil
+		p := found(text)
+		if err != nil || (p.path == path && p.version == "v1.2.3" && p.sum != "") != c.fine ||
+			(p.path != "" || ran) != c.fine {
+			t.Errorf("%s: %+v, ran: %t, %v", c.what, p, ran, err)
 		}
 	}
 }
