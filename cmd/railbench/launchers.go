@@ -49,14 +49,14 @@ func launchers() (launch.Launchers, error) {
 	return all, errors.Join(wrong...)
 }
 
-// ownFile reads a file that nobody has named and that says what is run: it may be a link, and what
-// it leads to is the user's own or root's, in a folder of his.
+// ownFile reads a file that nobody has named and that says what is run: it may be a link, and no other user could put
+// another thing in the place of anything on the way to it.
 func ownFile(path string, limit int64) ([]byte, error) {
-	whole, err := filepath.EvalSymlinks(path)
-	if err != nil {
+	if err := safefile.Program(path); err != nil {
 		return nil, err
 	}
-	if err := safefile.Keeps(filepath.Dir(whole)); err != nil {
+	whole, err := filepath.EvalSymlinks(path)
+	if err != nil {
 		return nil, err
 	}
 	return safefile.ReadOwn(whole, limit)

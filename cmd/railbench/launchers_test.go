@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,16 +30,27 @@ func TestSomebodyElsesLauncher(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for what, own := range map[string]string{"its file": file, "its folder": dir} {
-		if err := os.Chown(own, 12345, 12345); err != nil {
+	linked, to := filepath.Join(dir, "mpich.toml"), filepath.Join(t.TempDir(), "downloaded.toml")
+	if err := errors.Join(os.WriteFile(to, []byte(text), 0o644), os.Symlink(to, linked)); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := launchers(); err != nil || len(all) != len(built)+1 {
+		t.Fatalf("a link of one's own: %v, %d launchers", err, len(all))
+	}
+	for theirs, gone := range map[string][]string{file: {"openmpi"}, dir: {"openmpi", "mpich"}, linked: {"mpich"}} {
+		if err := os.Lchown(theirs, 12345, 12345); err != nil {
 			t.Fatal(err)
 		}
 		all, err := launchers()
-		if _, used := all["openmpi"]; used || err == nil || !strings.Contains(err.Error(), "another user") ||
-			len(all) != len(built)-1 {
-			t.Errorf("%s is somebody else's: %v, %d launchers", what, err, len(all))
+		if err == nil || !strings.Contains(err.Error(), "another user") || len(all) != len(built)+1-len(gone) {
+			t.Errorf("%s is somebody else's: %v, %d launchers", theirs, err, len(all))
 		}
-		if err := os.Chown(own, 0, 0); err != nil {
+		for _, name := range gone {
+			if _, used := all[name]; used {
+				t.Errorf("%s is somebody else's: %s is used", theirs, name)
+			}
+		}
+		if err := os.Lchown(theirs, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
