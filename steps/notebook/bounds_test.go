@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -208,6 +210,37 @@ func TestSessionsOfManyParts(t *testing.T) {
 		bad := bytes.Replace(file, []byte(c[0]), []byte(c[1]), 1)
 		if _, err := Decode(bad); err == nil || !strings.Contains(err.Error(), "too many objects") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An empty line of an output takes a hundred times its bytes in the file. Of many no more is held than
+// is kept of a run.
+func TestManyLinesCanBeOpened(t *testing.T) {
+	const many = 200_000
+	for name, text := range map[string]any{
+		"a text": strings.Repeat("\n", many), "a list": slices.Repeat([]any{"\n", nil}, many),
+	} {
+		_, long := lengthened(t, func(cell map[string]any) {
+			cell["outputs"] = []any{map[string]any{"output_type": "stream", "name": "stdout", "text": text}}
+		})
+		d, err := Decode(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, s := range d.Book.Cells {
+			if n := s.Output.Len(); n+s.Output.Dropped() != many || n > steps.KeepLines+linesAtOnce {
+				t.Errorf("%s: %s has %d lines and %d before", name, id, n, s.Output.Dropped())
+			}
+		}
+	}
+}
+
+// A rate that no link has is no reason to lose a session.
+func TestRatesCanBeOpened(t *testing.T) {
+	for _, v := range []float64{1e308, -1e308, math.MaxFloat64, math.Inf(1), math.NaN(), 0} {
+		if b, err := json.Marshal(Rates{v, 1.0004}); err != nil || !strings.HasSuffix(string(b), ",1]") {
+			t.Errorf("%g: %s, %v", v, b, err)
 		}
 	}
 }

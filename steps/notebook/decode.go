@@ -545,10 +545,12 @@ func (f facts) state() steps.CellState {
 // blockOfText is up to how many bytes of a stream may stay for the sake of one line.
 const blockOfText = 64 << 10
 
-// output makes lines of the streams again. If the streams are not those that were saved, because the cell was
-// run in Jupyter, they are taken as they are.
-func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
-	var lines []steps.OutputLine
+// linesAtOnce is how many lines are held until what is not kept of them is dropped: an empty line of the file takes far
+// more memory than its byte.
+const linesAtOnce = 1024
+
+// lines are the lines of the streams.
+func (in cellIn) lines(yield func(steps.OutputLine) bool) {
 	for _, o := range in.Outputs {
 		if o.Type != "stream" {
 			continue
@@ -562,37 +564,51 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 			if len(o.Text) > blockOfText {
 				l = strings.Clone(l) // or one line that is kept would keep all others
 			}
-			lines = append(lines, steps.OutputLine{Kind: kind, Text: l})
+			if !yield(steps.OutputLine{Kind: kind, Text: l}) {
+				return
+			}
 		}
 	}
-	total := 0
+}
+
+// output makes lines of the streams again. If the streams are not those that were saved, because the cell was
+// run in Jupyter, they are taken as they are: which node printed a line is lost.
+func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
+	left := 0
+	for range in.lines {
+		left++
+	}
 	if w == nil {
 		w = &outputWire{}
 	}
 	for _, x := range w.Lines {
 		// An altered count would be a loop without an end.
-		if x.Count < 0 || x.Count > len(lines) {
-			total = -1
+		if x.Count < 0 || x.Count > left {
+			left = -1
 			break
 		}
-		total += x.Count
+		left -= x.Count
 	}
-	// It was run in Jupyter: which node printed a line is lost.
-	if total != len(lines) {
-		for i := range lines {
-			lines[i].Text, lines[i].Spans = unpainted(lines[i].Text)
+	saved := left == 0
+	var all steps.Scroll
+	if saved {
+		all = all.Skip(w.Dropped) // lines keep the numbers that they had in the log
+	}
+	var some []steps.OutputLine
+	named, i, of := c.OnSeveral(), 0, 0
+	for l := range in.lines {
+		if saved {
+			for ; of == w.Lines[i].Count; i++ {
+				of = 0
+			}
+			of++
+			l.Kind, l.From, l.Role = kindOf(w.Lines[i].Kind), w.Lines[i].From, w.Lines[i].Role
+			l.Text = strings.TrimPrefix(l.Text, linePrefix(l, named))
 		}
-		return steps.Scroll{}.Append(lines)
-	}
-	named, i := c.OnSeveral(), 0
-	for _, x := range w.Lines {
-		for range x.Count {
-			l := &lines[i]
-			l.Kind, l.From, l.Role = kindOf(x.Kind), x.From, x.Role
-			l.Text, l.Spans = unpainted(strings.TrimPrefix(l.Text, linePrefix(*l, named)))
-			i++
+		l.Text, l.Spans = unpainted(l.Text)
+		if some = append(some, l); len(some) == linesAtOnce {
+			all, some = all.Append(some), nil
 		}
 	}
-	// Lines keep the numbers that they had in the log.
-	return steps.Scroll{}.Skip(w.Dropped).Append(lines)
+	return all.Append(some)
 }

@@ -3,6 +3,7 @@ package notebook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -122,11 +123,20 @@ func (t *text) UnmarshalJSON(b []byte) error {
 		*t = text(one)
 		return nil
 	}
-	var all []string
-	if err := json.Unmarshal(b, &all); err != nil {
-		return err
+	// One after the other: an empty line takes far more memory than its bytes in the file.
+	lines := json.NewDecoder(bytes.NewReader(b))
+	if first, err := lines.Token(); err != nil || first != json.Delim('[') {
+		return errors.New("a text that is neither a string nor a list of strings")
 	}
-	*t = text(strings.Join(all, ""))
+	var all strings.Builder
+	for lines.More() {
+		one = "" // a null leaves what was there
+		if err := lines.Decode(&one); err != nil {
+			return err
+		}
+		all.WriteString(one)
+	}
+	*t = text(all.String())
 	return nil
 }
 

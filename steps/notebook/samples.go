@@ -51,8 +51,8 @@ type Rates []float64
 func (r Rates) MarshalJSON() ([]byte, error) {
 	all := make([]*float64, len(r))
 	for i, v := range r {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			all[i] = new(math.Round(v*1000) / 1000)
+		if v = math.Round(v*1000) / 1000; !math.IsNaN(v) && !math.IsInf(v, 0) {
+			all[i] = new(v)
 		}
 	}
 	return json.Marshal(all)
