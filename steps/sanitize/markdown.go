@@ -3,15 +3,24 @@ package sanitize
 import "strings"
 
 // What a text may have that is set as Markdown. Whoever reads it goes to the paragraph's end from each link that
-// it begins, and into each quote that stands in another.
+// it begins, looks for the other end of each stress, and goes into each quote and list that stands in another.
 const (
 	mostMarkdown = 256 << 10 // bytes
 	mostLinks    = 1000      // of a paragraph
-	deepestQuote = 50
+	mostStress   = 5000      // asterisks and underscores of a paragraph
+	deepest      = 50        // quotes and lists within each other, in a line
 )
 
-// Markdown is a text that may be anybody's and that is set as Markdown: one that would take minutes to set
-// stands as it is written.
+// What is set may be longer than the text by a table's cells that its rows leave out, and by addresses that are written
+// once and used often.
+const (
+	mostCells     = 1000     // beside one for each byte
+	mostAddresses = 32 << 10 // bytes, beside addressGrowth for each byte
+	addressGrowth = 16
+)
+
+// Markdown is a text that may be anybody's and that is set as Markdown: one that would take minutes to set, or much
+// memory, stands as it is written.
 func Markdown(s string) string {
 	if len(s) <= mostMarkdown && !tangled(s) {
 		return s
@@ -20,16 +29,38 @@ func Markdown(s string) string {
 }
 
 func tangled(s string) bool {
-	links := 0
-	for line := range strings.Lines(s) {
+	links, stress, columns := 0, 0, 0 // of a paragraph
+	cells, uses, address := 0, 0, 0
+	defines := false
+	for line := range strings.Lines(strings.ReplaceAll(s, "\t", " ")) {
 		if strings.TrimSpace(line) == "" {
-			links = 0
+			links, stress, columns = 0, 0, 0
 		}
-		begin := line[:len(line)-len(strings.TrimLeft(line, "> \t"))]
-		links += strings.Count(line, "](") + strings.Count(line, "][")
-		if links > mostLinks || strings.Count(begin, ">") >= deepestQuote {
+		bare := strings.TrimLeft(line, " >-+*0123456789.)")
+		links += count(line, "](", "][", "]:")
+		stress += count(line, "*", "_")
+		depth := count(line[:len(line)-len(bare)], ">", "- ", "+ ", "* ", ". ", ") ")
+		if links > mostLinks || stress > mostStress || depth >= deepest {
 			return true
 		}
+		if strings.Trim(line, " >|:-\r\n") == "" {
+			columns = max(columns, 1+count(line, "|")) // the line below a table's head: each row gets so many cells
+		}
+		cells += columns
+		uses += count(line, "]")
+		begins := strings.HasPrefix(bare, "[") && strings.Contains(bare, "]:")
+		if begins || defines { // an address may stand in the line below its name
+			address = max(address, len(bare))
+		}
+		defines = begins
 	}
-	return false
+	return cells > len(s)+mostCells || uses*address > addressGrowth*len(s)+mostAddresses
+}
+
+// count is how often texts are in another.
+func count(s string, texts ...string) (n int) {
+	for _, t := range texts {
+		n += strings.Count(s, t)
+	}
+	return n
 }

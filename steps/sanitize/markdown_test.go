@@ -27,10 +27,28 @@ func TestMarkdown(t *testing.T) {
 		"quotes":             {strings.Repeat(">", 100_000) + "x", true},
 		"quotes with blanks": {strings.Repeat("> ", 50_000) + "x", true},
 		"brackets":           {strings.Repeat("[", 200_000), false},
-		"stress":             {strings.Repeat("*a _b ", 30_000), false},
-		"code":               {strings.Repeat("` `` ", 40_000), false},
+		"stress":             {strings.Repeat("_a*", 60_000), true},
+		"some stress":        {strings.Repeat(strings.Repeat("*a* _b_ ", 100)+"\n\n", 100), false},
+		"lists":              {strings.Repeat("- ", 100_000) + "x", true},
+		"numbered lists":     {strings.Repeat("1.\t", 60_000) + "x", true},
+		"quotes and lists":   {strings.Repeat("> - ", 2000) + "x", true},
+		"rules":              {strings.Repeat(strings.Repeat("-", 100)+"\n\n", 1000), false},
+		"names of links":     {strings.Repeat("[a]: b\n", 30_000), true},
+		"a long address": {
+			"[x]: /" + strings.Repeat("u", 100_000) + "\n\n" + strings.Repeat("[x] ", 5000), true,
+		},
+		"a long address below": {
+			"> - [x]:\n> /" + strings.Repeat("u", 100_000) + "\n\n" + strings.Repeat("[x] ", 5000), true,
+		},
+		"addresses": {
+			strings.Repeat("A [link] and [another][link].\n\n", 500) + "[link]: https://example.com/" +
+				strings.Repeat("u", 100) + "\n", false,
+		},
+		"code": {strings.Repeat("` `` ", 40_000), false},
 		"a table": {strings.Repeat("|a", 500) + "|\n" + strings.Repeat("|-", 500) + "|\n" +
-			strings.Repeat("|a|b\n", 2000), false},
+			strings.Repeat("|a|b\n", 2000), true},
+		"a whole table": {strings.Repeat(strings.Repeat("|a", 50)+"|\n"+strings.Repeat("|-", 50)+"|\n"+
+			strings.Repeat(strings.Repeat("|a", 50)+"|\n", 20)+"\n", 50), false},
 	} {
 		got := sanitize.Markdown(c.text)
 		if (got != c.text) != c.plain {
@@ -45,6 +63,6 @@ func TestMarkdown(t *testing.T) {
 		if err := goldmark.Convert([]byte(got), &out); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		t.Logf("%s took %s", name, time.Since(began))
+		t.Logf("%s took %s and has %d KB", name, time.Since(began), out.Len()>>10)
 	}
 }
