@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -131,6 +132,35 @@ func TestLike(t *testing.T) {
 	} {
 		if like(x.name, x.pattern) != x.want {
 			t.Errorf("like(%q, %q) is %v", x.name, x.pattern, !x.want)
+		}
+	}
+}
+
+// A sentence tells a phrase by its words in any order, and neither what it denies nor words that are far apart.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	all := slices.Repeat([]Saying{{"something else", nil, nil}}, 50) // words that few have weigh more
+	copy(all, []Saying{
+		{"RDMA hangs with large messages", nil, nil},
+		{"the second port has no address", nil, nil},
+		{"bandwidth is low over the bond", nil, nil},
+	})
+	s := NewSayings(all)
+	for text, want := range map[string][]int{
+		"We see that for huge messages RoCE freezes now and then":       {0},
+		"RDMA does not hang with large messages":                        nil,
+		"RDMA hangs, and then we wrote many other lines about messages": nil,
+		"our second port on each node has no address":                   {1},
+		"our second port on each node has an address":                   nil,
+		"our bond reaches only 20 Gb/s":                                 {2},
+		"our bond reaches 20 Gb/s":                                      nil,
+	} {
+		var got []int
+		for _, m := range s.Told(text) {
+			got = append(got, m.Saying)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q tells %v, not %v", text, got, want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // What a user types is rarely what a tool prints. If no phrase of a check stands in a text, its words are
@@ -23,6 +25,11 @@ const (
 	mostWeight = 3.5
 	// A text whose words are scattered over the phrases of a saying means it at most so much: less than Sure.
 	scattered = 0.7
+	// A phrase that stands in a sentence by its words has at least so much weight, its words, as many as leastSaid, are
+	// no farther apart than so many times their number, and a long one may lack so much.
+	leastTold  = 5.5
+	mostSpread = 2
+	mostLacked = 0.25
 )
 
 // A Saying is what people say or a tool prints of something: phrases, in which * stands for anything, and the checks
@@ -47,21 +54,26 @@ type Sayings struct {
 	all     []Saying
 	words   lexicon
 	phrases [][][]string   // by saying, as words
+	told    [][][]term     // by saying, with what is denied
 	plain   [][]string     // by saying, as they stand in a text
 	in      map[string]int // of how many sayings a word is
+	known   []string       // words whose slips are forgiven, in order
+	weights map[string]float64
 }
 
 // NewSayings prepares some sayings.
 func NewSayings(all []Saying) *Sayings {
 	s := &Sayings{
-		all: all, words: newLexicon(), phrases: make([][][]string, len(all)), plain: make([][]string, len(all)),
-		in: map[string]int{},
+		all: all, words: newLexicon(), phrases: make([][][]string, len(all)), told: make([][][]term, len(all)),
+		plain: make([][]string, len(all)), in: map[string]int{},
 	}
 	for i, saying := range all {
 		seen := map[string]bool{}
 		for _, phrase := range append([]string{saying.Title}, saying.Phrases...) {
-			of := s.words.meanings(phrase)
+			terms := once(s.words.terms(phrase))
+			of := meant(terms)
 			s.phrases[i], s.plain[i] = append(s.phrases[i], of), append(s.plain[i], plain(phrase))
+			s.told[i] = append(s.told[i], terms)
 			for _, w := range of {
 				if !seen[w] {
 					seen[w] = true
@@ -70,14 +82,19 @@ func NewSayings(all []Saying) *Sayings {
 			}
 		}
 	}
+	s.weights = map[string]float64{}
+	for w, n := range s.in {
+		s.weights[w] = min(mostWeight, math.Log(1+float64(len(all))/float64(n)))
+	}
+	s.known = slices.Concat(sortedKeys(s.in), sortedKeys(s.words.names))
 	return s
 }
 
 func (s *Sayings) weight(w string) float64 {
-	if s.in[w] == 0 {
-		return 0.7 // unknown: it speaks against a saying a little
+	if known, ok := s.weights[w]; ok {
+		return known
 	}
-	return min(mostWeight, math.Log(1+float64(len(s.phrases))/float64(s.in[w])))
+	return 0.7 // unknown: it speaks against a saying a little
 }
 
 // Words is how many words of a text say anything.
@@ -98,7 +115,7 @@ func (s *Sayings) Meant(text string) []Meant {
 	scores := make([]float64, len(s.phrases))
 	for _, said := range parts {
 		for i, w := range said {
-			said[i] = spelled(w, s.in)
+			said[i] = s.spelled(w)
 		}
 		for i, phrases := range s.phrases {
 			for _, p := range phrases {
@@ -120,6 +137,60 @@ func (s *Sayings) Meant(text string) []Meant {
 		found = slices.DeleteFunc(found, func(m Meant) bool { return m.Score < nearBest*best })
 	}
 	return found[:min(len(found), mostFound)]
+}
+
+// Told lists the sayings of which a sentence has a whole phrase: its words in any order and near to each other, denied
+// where the phrase denies them. Unlike Meant it forgives whatever else the sentence says. The score is from 0 to 1, and
+// grows with what the phrase says.
+func (s *Sayings) Told(sentence string) (found []Meant) {
+	// A word may stand in it twice: the phrase is looked for at the first places, and at the last ones.
+	first, last := map[term]int{}, map[term]int{}
+	for i, t := range s.words.terms(sentence) {
+		if _, ok := first[t]; !ok {
+			first[t] = i
+		}
+		last[t] = i
+	}
+	for i, phrases := range s.told {
+		score := 0.0
+		for _, p := range phrases {
+			if len(p) >= leastSaid {
+				score = max(score, s.tells(first, p), s.tells(last, p))
+			}
+		}
+		if score >= leastTold {
+			found = append(found, Meant{i, score / (score + leastTold)})
+		}
+	}
+	return found
+}
+
+// faults are the meanings that a phrase may not lack: without them it says what is, not what is wrong.
+var faults = strings.Fields("hang slow broken half gone drop fallback timeout crash wrong wait mismatch same spik " +
+	"down onedirection regress limit unstabl fluctuat onerail instead")
+
+// tells is the weight of a phrase whose words are at some places; 0 where they are not, or too far apart. A long phrase
+// that names a fault may lack a word that is neither its rarest nor that fault.
+func (s *Sayings) tells(at map[term]int, phrase []term) float64 {
+	has, lacks, rarest, first, last, fault := 0.0, 0.0, 0.0, math.MaxInt, 0, false
+	for _, t := range phrase {
+		w := s.weight(t.word)
+		rarest = max(rarest, w)
+		i, ok := at[t]
+		isFault := t.denied || slices.Contains(faults, t.word)
+		switch {
+		case ok:
+			has, first, last, fault = has+w, min(first, i), max(last, i), fault || isFault
+		case lacks > 0 || isFault || len(phrase) == leastSaid:
+			return 0
+		default:
+			lacks = w
+		}
+	}
+	if lacks > 0 && !fault || lacks == rarest || lacks > mostLacked*(has+lacks) || last-first > mostSpread*len(phrase) {
+		return 0
+	}
+	return has
 }
 
 // Of several checks of a saying, each is less likely than the one before it by this factor.
@@ -146,8 +217,14 @@ func (s *Sayings) said(text string) (found map[string]float64, weak map[string]b
 	for i, phrases := range s.plain {
 		most, long := 0, false
 		for _, p := range phrases {
-			if says(text, p) {
-				most, long = max(most, len(p)), long || strings.Contains(p, " ") || len(p) > 10
+			if !says(text, p) {
+				continue
+			}
+			long = long || strings.Contains(p, " ") || len(p) > 10
+			if n := len(p); n > len(text) {
+				most = max(most, len(text)*len(text)/n) // the text is a part of the phrase
+			} else {
+				most = max(most, n)
 			}
 		}
 		if most == 0 {
@@ -191,26 +268,26 @@ func sharedBy(of, others []string, weight func(string) float64) float64 {
 }
 
 // spelled is the known word that one was meant to be, or the word itself.
-func spelled(word string, known map[string]int) string {
-	if known[word] > 0 || len(word) < 5 {
+func (s *Sayings) spelled(word string) string {
+	if s.in[word] > 0 || len(word) < 5 {
 		return word
 	}
 	best, least := word, 2 // slips
 	if len(word) < 8 {
 		least = 1
 	}
-	for _, k := range sortedKeys(known) {
-		if abs(len(k)-len(word)) > least || len(k) < 5 {
+	for _, k := range s.known {
+		if k[0] != word[0] || abs(len(k)-len(word)) > least || len(k) < 5 {
 			continue
 		}
 		if d := distance(word, k); d <= least && (best == word || d < least) {
 			best, least = k, d
 		}
 	}
-	return best
+	return cmp.Or(s.words.names[best], best)
 }
 
-func sortedKeys(m map[string]int) []string {
+func sortedKeys[T any](m map[string]T) []string {
 	var all []string
 	for k := range m {
 		all = append(all, k)
@@ -223,15 +300,67 @@ func abs(n int) int { return max(n, -n) }
 
 // meanings are a text's words, each once: what several words say is one first, then what says
 // nothing is left out, endings are cut off, and what has several names gets one.
-func (l lexicon) meanings(text string) []string {
-	text = " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
-	}), " ") + " "
+func (l lexicon) meanings(text string) []string { return meant(l.terms(text)) }
+
+func meant(terms []term) (all []string) {
+	for _, t := range terms {
+		all = append(all, t.word)
+	}
+	return once(all)
+}
+
+// once is each of some words, where it stands first.
+func once[T comparable](of []T) (all []T) {
+	for _, w := range of {
+		if !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// A term is a word's meaning, and whether a word close before it denies it.
+type term struct {
+	word   string
+	denied bool
+}
+
+// denies is for how many words a "no" or "not" counts, with itself.
+const denies = 4
+
+// onlyRate is a rate of which a person says that it is low.
+var onlyRate = lazyregexp.New(`(?i)\b(?:only|just|merely|(?:can ?not|can't|couldn't|unable)(?: [\w']+){0,3} more than)(?: [\w']+){0,2} ` +
+	`[~\d][\d.]* ?(?:g(?:b|bit|bits|ib|igabits?)?|m(?:b|ib|bit|bits))(?:ps|/s| per second|/sec)?\b`)
+
+// terms are the meanings of a text, in its order.
+func (l lexicon) terms(text string) (all []term) {
+	if strings.ContainsAny(text, "0123456789") {
+		text = onlyRate.Regexp().ReplaceAllString(text, " low rate ")
+	}
+	var b strings.Builder
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '_':
+			b.WriteRune(r)
+		case strings.ContainsRune(",;:()", r):
+			b.WriteString(" , ") // what is denied ends here
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	text = " " + strings.Join(strings.Fields(b.String()), " ") + " "
 	for _, s := range sayings {
 		text = strings.ReplaceAll(text, " "+s[0]+" ", " "+s[1]+" ")
 	}
-	var all []string
+	denied := 0
 	for w := range strings.FieldsSeq(text) {
+		denied--
+		switch w {
+		case "no", "not", "t", "without", "never", "cannot", "unable", "nor", "neither":
+			denied = denies
+		case ",", "but", "and", "while":
+			denied = 0
+		}
 		if len(w) == 1 || l.empty[w] || !strings.ContainsFunc(w, unicode.IsLetter) || strings.HasPrefix(w, "0x") {
 			continue // a number or a letter is not a word
 		}
@@ -239,9 +368,7 @@ func (l lexicon) meanings(text string) []string {
 		if name, ok := l.names[w]; ok {
 			w = name
 		}
-		if !slices.Contains(all, w) {
-			all = append(all, w)
-		}
+		all = append(all, term{w, denied > 0})
 	}
 	return all
 }
@@ -325,6 +452,39 @@ var sayings = [][2]string{
 	{"fell back", "fallback"},
 	{"falls back", "fallback"},
 	{"fall back", "fallback"},
+	{"do not work", "broken"},
+	{"don t work", "broken"},
+	{"did not work", "broken"},
+	{"didn t work", "broken"},
+	{"no longer works", "broken"},
+	{"no longer work", "broken"},
+	{"stopped working", "broken"},
+	{"stops working", "broken"},
+	{"never returns", "hang"},
+	{"never finishes", "hang"},
+	{"never completes", "hang"},
+	{"gpu direct", "gpudirect"},
+	{"queue pair", "qp"},
+	{"queue pairs", "qp"},
+	{"virtual machine", "vm"},
+	{"virtual machines", "vm"},
+	{"bare metal", "baremetal"},
+	{"one direction", "onedirection"},
+	{"single direction", "onedirection"},
+	{"one way", "onedirection"},
+	{"multi node", "multinode"},
+	{"multiple nodes", "multinode"},
+	{"multiple machines", "multinode"},
+	{"across nodes", "multinode"},
+	{"between nodes", "multinode"},
+	{"inter node", "multinode"},
+	{"cross node", "multinode"},
+	{"nccl test", "nccltest"},
+	{"nccl tests", "nccltest"},
+	{"goes down", "drop"},
+	{"go down", "drop"},
+	{"goes over", "use"},
+	{"go over", "use"},
 }
 
 // A lexicon is made on the first use: the start doesn't wait for it.
@@ -339,15 +499,16 @@ func newLexicon() lexicon {
 		"those of on in at to from lot lots count counts high by with for and or but as than then when while where which " +
 		"what who why how do does did doesn t s not no can cannot could will would should has have had get gets got only " +
 		"just very still always never after before over under between there here any some all more most much many every " +
-		"each x if so up out " +
-		"want wants enough put puts give gives see sees being don zero instead based configurations") {
+		"each x if so up out without unable nor neither " +
+		"want wants enough put puts give gives see sees being don zero based configurations") {
 		l.empty[w] = true
 	}
 	for _, group := range []string{
 		"rat bandwidth throughput speed perform performanc bandwith", //nolint:misspell // as it is often typed
 		"gb gbit gbp gigabit",
-		"slow slower low lower poor bad weak terribl degrad throttl wors few",
-		"hang stuck freez froz block stall forever wait silent nothing endless",
+		"slow slower low lower poor bad weak terribl degrad throttl wors few decreas reduc collaps",
+		"hang stuck freez froz block stall deadlock hung",
+		"wait silent noth forever endless",
 		"spik jump jitter",
 		"timeout",
 		"connect conn reach",
@@ -365,7 +526,7 @@ func newLexicon() lexicon {
 		"memory mem",
 		"register registrat registr regist",
 		"reboot restart boot",
-		"wrong other another",
+		"other another",
 		"releas version",
 		"mismatch differ diff differenc unlik",
 		"retransmit retransmiss resent resend retry",
@@ -377,6 +538,21 @@ func newLexicon() lexicon {
 		"firewall iptabl nft ufw",
 		"duplicat twic conflict",
 		"onerail",
+		"rdma roc rocev2 infiniband ib verb",
+		"ib_write_bw perftest ib_send_bw",
+		"gpudirect gdr gdrdma",
+		"larg larger big bigger hug abov exceed beyond",
+		"small tiny",
+		"container docker pod podman kubernet k8",
+		"upgrad updat",
+		"qp qps",
+		"vm vms guest",
+		"half halv",
+		"grow increas",
+		"number amount",
+		"multinod internod",
+		"ethernet eth0 eth1",
+		"nccltest nccl_test all_reduce_perf",
 	} {
 		words := strings.Fields(group)
 		for _, w := range words[1:] {
