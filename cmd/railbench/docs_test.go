@@ -691,7 +691,9 @@ func toolTable(*testing.T) string {
 	return table("tool | what its output looks like", rows)
 }
 
-// causeList is the knowledge of railbench explain, by its files.
+// mostSymptoms are shown of an entry: the rest are other ways to say the same.
+const mostSymptoms = 20
+
 // knowledgeChapters is the knowledge as a page: a chapter for each entry with confirm, in the order of its file, and
 // in it the entries of which it names the first check.
 func knowledgeChapters(t *testing.T) string {
@@ -719,7 +721,7 @@ func knowledgeChapters(t *testing.T) string {
 	for _, c := range chapters {
 		fmt.Fprintf(&b, "## %s\n\n", c.Title)
 		var words []string
-		for _, w := range c.Words {
+		for _, w := range c.Words[:min(len(c.Words), mostSymptoms)] {
 			words = append(words, code(w))
 		}
 		paragraph("Symptom", strings.Join(words, ", "))

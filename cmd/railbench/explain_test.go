@@ -146,6 +146,70 @@ func TestExplainCases(t *testing.T) {
 	}
 }
 
+// What people report in their own words leads to a cause, and what only has the same words does not.
+func TestExplainProse(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	said := func(text string) (ids []string) {
+		for _, f := range k.Text(text, catalog.New().Tools, explain.Omitted{}).Causes {
+			if f.Sure != explain.Weak {
+				ids = append(ids, f.ID)
+			}
+		}
+		return ids
+	}
+	report := "# [Question] %s\n\nWe have two servers with ConnectX-6.\n\n```\nmlx5_0\n```\nAny hints are welcome.\n"
+	for text, want := range map[string]string{
+		"ib_write_bw hangs when I use a message size above 4k, ping works fine":           "mtu-mismatch",
+		"Connection established but no data is transferred for messages larger than 2048": "mtu-mismatch",
+		"GPU direct is slower than going through host memory":                             "gpu-memory-slow",
+		"Our two nodes only reach half of the expected RDMA bandwidth":                    "figure-low",
+		"Throughput halves when both ports are used simultaneously":                       "pcie-narrow",
+		"NCCL traffic goes over eth0 instead of InfiniBand":                               "nccl-socket",
+		"After rebooting the server RDMA no longer works":                                 "mtu-lost",
+		"ib_read_bw reaches only 60 Gbps whereas ib_write_bw gets 98 Gbps":                "reads-slow",
+		"RoCE performance is very unstable when other servers send traffic":               "pfc-off",
+		"The two servers can ping each other, but ib_send_bw cannot connect":              "perftest-socket",
+		"Only one of our two 200G NICs is used by NCCL":                                   "nccl-slow",
+		"RDMA works between nodes on the same leaf switch but not across leafs":           "cross-rail",
+		"We see a large variance in latency, sometimes 2us and sometimes 80us":            "latency-jumps",
+		"Cannot get more than 50Gbps on a 100G NIC":                                       "figure-low",
+		"ib_write_bw with --use_cuda reports lower bandwidth than without":                "gpu-memory-slow",
+		"NCCL all_reduce_perf gets stuck with two nodes, a single node works":             "nccl-watchdog",
+		"Iperf3 v3.9 reports lower network throughput than Iperf 2.1.5":                   "tcp-one-stream",
+		"I then noticed that these two machines are using different gid index by default": "modify-qp-invalid",
+		"MPI job crashes when the message size exceeds 1MB over InfiniBand":               "mtu-mismatch",
+		"The link does not come up between ConnectX-5 and our switch":                     "link-partner",
+		"RDMA is slow in one direction only, the reverse direction is fine":               "one-direction",
+		"In the VM the bandwidth is low, with passthrough of the NIC":                     "virtual-machine",
+		"RoCE performance dropped after upgrading the driver":                             "since-update",
+	} {
+		story := "It worked well at first.\n" + text + ".\nThanks!\n"
+		for _, whole := range []string{text, fmt.Sprintf(report, text), story} {
+			if ids := said(whole); !slices.Contains(ids, want) || len(ids) > 3 {
+				t.Errorf("%q leads to %v, not to %s", whole, ids, want)
+			}
+		}
+	}
+	hangs := "RDMA hangs with large messages and ping works\n"
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		string(readme),
+		"Slow is the river,\nand half of the moon is gone,\nno message comes,\nlarge or small.\n",
+		"Our large message queue hangs after the upgrade, and half of the clients fail.\n\n\n\nIt is written in Java.\n",
+		"It has no packet loss.\nThe link does not flap.\nBandwidth is not lower than expected.\nRDMA does not hang.\n",
+		"A log:\n```\n" + hangs + "```\n> " + hangs + "\nend\n",
+		"a\nb\nc\n[rank0]: " + hangs + "    " + hangs,
+	} {
+		if ids := said(text); len(ids) > 0 {
+			t.Errorf("%.80q leads to %v", text, ids)
+		}
+	}
+}
+
 // Whatever a text is, it is explained without a panic, and its lines are those of the text.
 func TestExplainAnything(t *testing.T) {
 	t.Parallel()

@@ -112,8 +112,8 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 			a.Causes = append(a.Causes, f)
 		}
 	}
-	if len(a.Causes) == 0 || len(all.lines) <= mostTyped {
-		for _, f := range k.said(all) {
+	if told := !slices.ContainsFunc(a.Causes, Found.isFault); told || len(all.lines) <= mostTyped {
+		for _, f := range k.said(all, told) {
 			same := func(o Found) bool { return o.ID == f.ID }
 			if !slices.ContainsFunc(found, same) && (f.Sure != Weak || !slices.ContainsFunc(found, notHarmless)) {
 				a.Causes = append(a.Causes, f)
@@ -139,6 +139,9 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	}
 	return a
 }
+
+// isFault is false for an error that many programs print, and for what a text only is about.
+func (f Found) isFault() bool { return !f.generic && (f.Sure != OneOf || f.Code != "") }
 
 func notHarmless(f Found) bool { return f.Sure != Harmless }
 

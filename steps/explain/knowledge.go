@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -27,6 +26,7 @@ const (
 	Proves   Sure = "the text proves it"
 	Fits     Sure = "fits"
 	OneOf    Sure = "one of several"
+	ByWords  Sure = "one of several, by the words of its line"
 	Weak     Sure = "only some words fit"
 	Healthy  Sure = "as it should be"
 	Harmless Sure = "harmless"
@@ -76,7 +76,7 @@ type Knowledge struct {
 var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy, "harmless": Harmless}
 
 // rank orders the causes: a surer one stands first.
-var rank = map[Sure]int{Proves: 300, Healthy: 250, Harmless: 240, Fits: 200, OneOf: 100, Weak: 0}
+var rank = map[Sure]int{Proves: 300, Healthy: 250, Harmless: 240, Fits: 200, OneOf: 100, ByWords: 50, Weak: 0}
 
 // Load reads the entries of *.toml.
 func Load(files fs.FS) (*Knowledge, error) {
@@ -320,61 +320,6 @@ func (c *Cause) in(t *corpus) (lines []Fact, ok bool) {
 		}
 	}
 	return lines, true
-}
-
-// Bounds of what is read as a person's own words.
-const (
-	mostSaid  = 60 // lines
-	leastSaid = 2  // words of one
-	// Of a longer text a line needs so many words that say anything.
-	leastMeaning = 3
-	mostMeant    = 3 // entries
-)
-
-// said finds the entries that a text means in a person's own words, where no tool's words lead anywhere.
-func (k *Knowledge) said(t text) (found []Found) {
-	best := map[int]float64{}
-	lines := map[int][]Fact{}
-	tried := 0
-	for _, l := range t.lines {
-		if l.known || l.command != "" || len(strings.Fields(l.text)) < leastSaid || tried == mostSaid {
-			continue
-		}
-		if len(t.lines) > mostTyped && (!spoken(l.text) || k.Sayings().Words(l.text) < leastMeaning) {
-			continue // what a tool prints has words, too
-		}
-		tried++
-		for _, m := range k.Sayings().Meant(l.text) {
-			best[m.Saying] = max(best[m.Saying], m.Score)
-			lines[m.Saying] = append(lines[m.Saying], Fact{l.n, short(l.text)})
-		}
-	}
-	for i, score := range best {
-		sure := OneOf
-		if score < steps.Sure {
-			sure = Weak
-		}
-		f := k.Causes[i].found(sure, lines[i])
-		f.score = int(100 * score)
-		found = append(found, f)
-	}
-	slices.SortStableFunc(found, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
-	})
-	return found[:min(len(found), mostMeant)]
-}
-
-// spoken reports whether a person may have written a line of a longer text: some words, and not much else.
-func spoken(s string) bool {
-	const leastWords, leastShare = 4, 0.65
-	words, plain := 0, 0
-	for w := range strings.FieldsSeq(strings.ToLower(s)) {
-		words++
-		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyz,.?!;'\"-") == "" && strings.ContainsFunc(w, unicode.IsLetter) {
-			plain++
-		}
-	}
-	return words >= leastWords && float64(plain) >= leastShare*float64(words)
 }
 
 func (c *Cause) found(sure Sure, lines []Fact) Found {

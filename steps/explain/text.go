@@ -20,6 +20,7 @@ type line struct {
 	part               int
 	again              bool // a line like this one was there before, with other numbers
 	known              bool // a tool's reader, or a rule of lines that say nothing, knows it
+	aside              bool // a quotation, or Markdown's code
 }
 
 // A text is its lines, and how many of them were not kept.
@@ -64,11 +65,14 @@ var (
 		`[\w ]+ : not active)$`)
 )
 
+// codeOrQuote is a quotation, an indented block or a table.
+var codeOrQuote = lazyregexp.New(`^(?:\s*>(?:[^>]|$)|\t| {4}|\s*\|)`)
+
 // cut makes the lines of a text.
 func cut(s string, omitted Omitted) text {
 	var t text
 	shapes := map[string]int{}
-	n, part := 0, 0
+	n, part, fenced := 0, 0, false
 	for raw := range strings.Lines(parse.Plain(s)) {
 		if n++; n == omitted.After+1 {
 			n += omitted.Lines
@@ -86,7 +90,9 @@ func cut(s string, omitted Omitted) text {
 		if strings.HasPrefix(strings.TrimSpace(l.whole), "```") || strings.HasPrefix(l.whole, "~~~") {
 			part++
 			l.known = true
+			fenced = !fenced
 		}
+		l.aside = fenced || codeOrQuote.Regexp().MatchString(raw)
 		if m := prompt.Regexp().FindStringSubmatch(l.whole); m != nil {
 			part++
 			l.command, l.known = strings.TrimSpace(m[1]), true

@@ -1,0 +1,171 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
+)
+
+// Bounds of what is read as a person's own words.
+const (
+	mostSaid  = 30  // sentences
+	mostLooks = 400 // lines that may be a person's
+	leastSaid = 2   // words of a sentence
+	// Of a longer text a sentence needs so many words that say anything.
+	leastMeaning = 3
+	mostMeant    = 3 // entries
+	// What the first line says counts so much more: it is a report's title.
+	titled = 1.3
+)
+
+// A sentence of a person, and the line in which it begins.
+type sentence struct {
+	line  int
+	text  string
+	title bool
+}
+
+// said finds the entries that a text means in a person's own words, or, with tell, says among others.
+func (k *Knowledge) said(t text, tell bool) (found []Found) {
+	best := map[int]float64{}
+	told := map[int]bool{}
+	lines := map[int][]Fact{}
+	typed := len(t.lines) <= mostTyped
+	tell = tell && slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
+	for _, s := range sentences(t, typed) {
+		mean := func(m steps.Meant, sure bool) {
+			if sure {
+				told[m.Saying] = true
+			}
+			if s.title {
+				m.Score *= titled
+			}
+			best[m.Saying] = max(best[m.Saying], m.Score)
+			lines[m.Saying] = append(lines[m.Saying], Fact{s.line, short(s.text)})
+		}
+		fault := ofFault.Regexp().MatchString(s.text)
+		if typed || fault && k.Sayings().Words(s.text) >= leastMeaning {
+			for _, m := range k.Sayings().Meant(s.text) {
+				mean(m, m.Score >= steps.Sure && (typed || !denial.Regexp().MatchString(s.text)))
+			}
+		}
+		if !tell || !fault {
+			continue
+		}
+		for _, m := range k.Sayings().Told(s.text) {
+			if c := k.Causes[m.Saying]; c.Sure != "healthy" && c.Sure != "harmless" {
+				mean(m, true)
+			}
+		}
+	}
+	for i, score := range best {
+		sure := ByWords
+		if !told[i] {
+			if sure = Weak; len(told) > 0 {
+				continue
+			}
+		}
+		f := k.Causes[i].found(sure, lines[i])
+		f.score = rank[sure] + int(100*score)
+		found = append(found, f)
+	}
+	slices.SortStableFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(len(found), mostMeant)]
+}
+
+var (
+	// A text of the field has one of these words.
+	ours = lazyregexp.New(`rdma|roce|infiniband|\bverbs\b|[nr]ccl|\bucx|openucx|\bmpi|mlx[45]|connectx|mellanox|perftest|` +
+		`\bib_|\bib\b|iperf|gpu ?direct|nvlink|nvshmem|libfabric|\befa\b|\bgids?\b|nixl|\bbond|\bnics?\b|ethernet|` +
+		`\bmtu\b|all_?reduce|\bhca\b|soft-?roce|\brxe\b|\bcx-?[4-8]\b|irdma|bnxt|gpudirect|\bping`)
+	// A sentence that describes a fault has one of these.
+	ofFault = lazyregexp.New(`(?i)\b(?:not?|just|sometimes|than|but|whereas|only|instead|why|without|never|nothing|cannot|unable|` +
+		`random\w*|varianc\w*|takes|terribl[ey]|worse|stop(?:s|ped)|collaps\w*|half|halve\w*|low\w*|less|slow\w*|poor\w*|bad\w*|` +
+		`wrong|hang\w*|hung|stuck|stall\w*|fail\w*|error\w*|issue\w*|problem\w*|drop\w*|los[est]\w*|down|missing|time[ds]?[ -]?out|` +
+		`timeouts?|crash\w*|unstable|fluctuat\w*|flap\w*|regress\w*|degrad\w*|decreas\w*|limit\w*|abnormal|strange|weird|` +
+		`unexpected\w*|asymmetric\w*|differ\w*|jitter|spikes?|high\w*|long\w*|jumps?)\b|n['’]t\b`)
+	denial = lazyregexp.New(`(?i)\b(?:not?|without|never)\b|n['’]t\b`)
+	// What Markdown sets before a line: a heading, a list, a check box.
+	marks   = lazyregexp.New(`^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|(?i:title|subject)\s*:\s*)`)
+	tags    = lazyregexp.New(`^\s*(?:\[[\w /&-]{2,30}\]:?\s*)+`)
+	endings = lazyregexp.New(`[.?!]["')*]*\s+|[.?!:]["')*]*$`)
+)
+
+// sentences are those of a person: no output, no code and no quotation. The first line is a title.
+func sentences(t text, typed bool) (all []sentence) {
+	var s sentence
+	end := func() {
+		if len(strings.Fields(s.text)) >= leastSaid {
+			all = append(all, s)
+		}
+		s = sentence{}
+	}
+	first, tried := true, 0
+	for _, l := range t.lines {
+		if len(all) >= mostSaid || tried >= mostLooks {
+			break
+		}
+		title := first && strings.TrimSpace(l.whole) != ""
+		first = first && !title
+		mine := l.text
+		if title {
+			mine = l.whole
+		}
+		mark := marks.Regexp().FindString(mine)
+		mine = strings.TrimSpace(mine[len(mark):])
+		if title {
+			mine = tags.Regexp().ReplaceAllString(mine, "")
+		}
+		if mine == "" || l.known && !title || l.command != "" || !typed && !title && (l.aside || l.text != l.whole) {
+			end()
+			continue
+		}
+		tried++
+		if words, share := plain(mine); !typed && !title && (share < leastPlain || words < leastWords && s.text == "") {
+			end()
+			continue
+		}
+		if mark != "" {
+			end()
+		}
+		for mine != "" {
+			if s.text == "" {
+				s.line, s.title = l.n, title
+			}
+			at := endings.Regexp().FindStringIndex(mine)
+			if at == nil {
+				s.text += " " + mine
+				break
+			}
+			s.text += " " + mine[:at[1]]
+			mine = mine[at[1]:]
+			end()
+		}
+		if title {
+			end()
+		}
+	}
+	end()
+	return all
+}
+
+// A person's line has some words, and not much else.
+const leastWords, leastPlain = 4, 0.65
+
+// plain is how many words a line has, and the share of those that have letters only.
+func plain(s string) (words int, share float64) {
+	of := 0
+	for w := range strings.FieldsSeq(strings.ToLower(s)) {
+		words++
+		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyz,.?!;:'\"()*`’-") == "" && strings.ContainsFunc(w, unicode.IsLetter) {
+			of++
+		}
+	}
+	return words, float64(of) / float64(max(words, 1))
+}
