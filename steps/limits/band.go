@@ -41,6 +41,8 @@ type Band struct {
 	Unless string
 	// Soft says that no hardware limits it, so that there can be no band.
 	Soft bool
+	// Declared is what the links of a soft band say that they carry; 0 where one says nothing.
+	Declared rate.Payload
 }
 
 // BandOf is the band of a test over some pairs of rails: the least of what their links,
@@ -55,7 +57,7 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 		for _, p := range pairs {
 			r := rig.Rail(p, e)
 			if none, soft := unknown(rig, e, r, t); none != "" {
-				return Band{None: none, Soft: soft}
+				return Band{None: none, Soft: soft, Declared: declared(rig, pairs)}
 			}
 			rails = append(rails, r)
 		}
@@ -83,6 +85,23 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 		b.Seen, b.Alike = 0, 0
 	}
 	return b
+}
+
+// declared is the sum of the speeds that links declare, of each the slower end's; 0 where one is unknown.
+func declared(rig steps.Rig, pairs []steps.Pair) (sum rate.Payload) {
+	for _, p := range pairs {
+		speed := min(rig.Rail(p, steps.Here).Netdev.SpeedGbps, rig.Rail(p, steps.Peer).Netdev.SpeedGbps)
+		if speed <= 0 {
+			return 0
+		}
+		sum += rate.Payload(speed)
+	}
+	return sum
+}
+
+// Crawls reports whether a rate is so low that not the processor is what ends it, where no hardware does.
+func (b Band) Crawls(got rate.Payload) bool {
+	return b.Soft && got < rate.Payload(SoftLeast.Value())*b.Declared
 }
 
 // unknown says why nothing can be expected of a rail.

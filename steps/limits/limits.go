@@ -49,6 +49,7 @@ const (
 	RailsApart
 	RatesApart
 	RatesApartSoft
+	SoftLeast
 	// PairBandwidth and PairLatency are beyond which a pair of a matrix is bad beside the best one.
 	PairBandwidth
 	PairLatency
@@ -332,6 +333,11 @@ var entries = [limits]Entry{
 		Low: 0.5, High: 0.5, Basis: Chosen, When: "over soft-RoCE",
 		Source: "it is as fast as the processor, and between emulated machines two tests in a row were 30 % apart",
 		Fact:   "shares-of-a-band",
+	},
+	SoftLeast: {
+		Of:  "bandwidth over soft-RoCE as a share of the speed that the links declare, below which something slows it",
+		Low: 0.01, High: 0.01, Basis: Chosen, When: "over soft-RoCE, where the links declare a speed",
+		Source: "processors carry some Gb/s of it, on links of 10 to 400 Gb/s", Fact: "shares-of-a-band",
 	},
 	PairBandwidth: {
 		Of:  "bandwidth of a pair of nodes against that of the best pair, below which the pair is bad",

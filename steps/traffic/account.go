@@ -468,6 +468,11 @@ func (b *accounting) idle(l *Load) {
 			"%s. Whether the test used %s {on} cannot be seen: stop that traffic and rerun", was, registry.And(b.names(still)))
 		return
 	}
+	if l.Sum() < low {
+		b.find(Idle, steps.Fail, l.Node, still, "%s {on} carried nothing, and %s of %s took another interface. Run: "+
+			"railbench doctor ucx-settings", registry.And(b.names(still)), registry.Size(l.Wire-l.Sum()), registry.Size(l.Wire))
+		return
+	}
 	b.find(Idle, steps.Fail, l.Node, still, "%s {on} carried nothing: UCX used only %s%s",
 		registry.And(b.names(still)), registry.And(b.names(busy)), b.idleHint(l.warned))
 }
@@ -569,9 +574,9 @@ func (b *accounting) above(e steps.End, loads []*Load, of int) {
 	var ports []Port
 	var texts, ways []string
 	alike := true
-	why := "No error counter grew: probably other traffic (idle-rails)"
+	why := "No error counter grew: probably other traffic. Run: railbench doctor idle-rails path-loss"
 	if loads[0].Traffic == TCP {
-		why = "Other traffic, or many retransmissions"
+		why = "Other traffic, or many retransmissions. Run: railbench doctor idle-rails path-loss"
 	}
 	if was := busy(b.bytes, e); was != "" {
 		why = was

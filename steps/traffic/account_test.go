@@ -315,7 +315,14 @@ func TestAccountOfSeveralFlows(t *testing.T) {
 			[]Flow{doubled(writes(steps.Here, first, second))},
 			nil,
 			[]What{Idle},
-			steps.Fail, "rocep1s0f0",
+			steps.Fail, "UCX used only rocep1s0f0",
+		},
+		{
+			"two that share, over one and another interface", two[:1],
+			[]Flow{doubled(writes(steps.Here, first, second))},
+			nil,
+			[]What{Idle},
+			steps.Fail, "carried nothing, and 1.39 GB of 2.77 GB took another interface",
 		},
 		{
 			"two that share, all over one, and the other had other traffic",

@@ -105,6 +105,11 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 			"%s is more than the highest value measured so far, %.1f, though physically "+
 				"possible (%.1f). Check the unit", got, b.Seen, b.Limit)
 	case limits.Unjudged:
+		if b.Crawls(f.Got) {
+			add(steps.BelowLimit, steps.Warn, "%s%s, but the links declare %.0f Gb/s. Run: railbench doctor shaping path-loss",
+				got, f.Over, float64(b.Declared))
+			return
+		}
 		if b.Soft {
 			add("", steps.Pass, "No expected range: %s", b.None)
 			return

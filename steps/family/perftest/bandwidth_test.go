@@ -478,6 +478,13 @@ func TestWriteBandwidth(t *testing.T) {
 				}
 			}
 		}, steps.Pass, "", []string{"no expected range"}},
+		{"soft-RoCE that crawls", kindtest.Virtual(), 0.11, func(r *steps.Result) {
+			for e := range r.Rig.Nodes {
+				for i := range r.Rig.Nodes[e].Rails {
+					r.Rig.Nodes[e].Rails[i].Netdev.SpeedGbps = 100
+				}
+			}
+		}, steps.Warn, steps.BelowLimit, []string{"the links declare 100 Gb/s", "shaping"}},
 
 		{"skipped", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Skip = "spark-01 has no ib_write_bw"

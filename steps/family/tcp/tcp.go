@@ -514,7 +514,10 @@ type tcpBand struct {
 // one thread together; empty where each has its own.
 func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	var b tcpBand
-	none := func(why string, soft bool) tcpBand { return tcpBand{Band: limits.Band{None: why, Soft: soft}} }
+	none := func(why string, soft bool) tcpBand {
+		declared := min(p.Netdevs[steps.Here].SpeedGbps, p.Netdevs[steps.Peer].SpeedGbps)
+		return tcpBand{Band: limits.Band{None: why, Soft: soft, Declared: rate.Payload(declared)}}
+	}
 	for _, e := range steps.Ends {
 		mtu := p.Netdevs[e].MTU
 		if mtu <= limits.TCPHeaders {
@@ -622,6 +625,9 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s. Set all alike", mtus)
 	}
 	switch {
+	case b.Crawls(got):
+		rep.Add(steps.BelowLimit, steps.Warn, "%s, but the link declares %.0f Gb/s. Run: railbench doctor shaping path-loss",
+			said, float64(b.Declared))
 	case b.Soft:
 		rep.Add("", steps.Pass, "No expected range: %s", b.None)
 	case b.None != "":

@@ -87,6 +87,16 @@ func TestTCP(t *testing.T) {
 			steps.Warn, steps.BytesDiffer,
 			[]string{"spark-01 bonds its rails but spark-02"},
 		},
+		"a virtual link that crawls": {
+			kindtest.TCP(func() steps.Rig {
+				rig := kindtest.Virtual()
+				for e := range rig.Nodes {
+					rig.Nodes[e].Rails[0].Netdev.SpeedGbps = 100
+				}
+				return rig
+			}(), 0.5, 1), steps.Warn, steps.BelowLimit,
+			[]string{"0.5 Gb/s over rail 1, but the link declares 100 Gb/s"},
+		},
 		"no expected range": {
 			kindtest.TCP(kindtest.Virtual(), 0.5, 1), steps.Pass, "",
 			[]string{"0.5 Gb/s", "no expected range"},
