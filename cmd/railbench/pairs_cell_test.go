@@ -35,7 +35,7 @@ func TestPairMatrixCell(t *testing.T) {
 		},
 		{
 			4, "slow-rail@spark-03", steps.Fail,
-			[]string{"Everything to and from spark-03 over rail 1"},
+			[]string{"All traffic to and from spark-03 over rail 1"},
 			[]string{"3 spark-03  6 6 · 6   █ █ · █", "of those that look bad"},
 		},
 		{3, "peer-dead@spark-03", steps.Inconclusive, []string{"spark-03 does not answer"}, []string{"3 spark-03  ? ? ·"}},

@@ -54,10 +54,10 @@ func TestPairsNameTheFault(t *testing.T) {
 		{5, "", steps.Pass, []string{"between 5 nodes"}},
 		{
 			4, "degraded-adapter@spark-03", steps.Fail,
-			[]string{"Everything to and from spark-03 over every rail", "also alone", "probably degraded"},
+			[]string{"All traffic to and from spark-03 over every rail", "also alone", "probably degraded"},
 		},
-		{5, "slow-rail@spark-04", steps.Fail, []string{"Everything to and from spark-04 over rail 1"}},
-		{8, "slow-rail@spark-07", steps.Fail, []string{"Everything to and from spark-07 over rail 1"}},
+		{5, "slow-rail@spark-04", steps.Fail, []string{"All traffic to and from spark-04 over rail 1"}},
+		{8, "slow-rail@spark-07", steps.Fail, []string{"All traffic to and from spark-07 over rail 1"}},
 		{
 			4, "bad-cable@spark-03", steps.Warn,
 			[]string{"spark-03 over rail 1 and rail 3, which share a cable there", "symbol_error"},
@@ -77,11 +77,11 @@ func TestPairsNameTheFault(t *testing.T) {
 		{4, "pcie-x2@spark-02", steps.Fail, []string{"spark-02 over rail 3 and rail 4, which share a PCIe half there"}},
 		{
 			4, "link-down@spark-03", steps.Fail,
-			[]string{"Everything to and from spark-03 over rail 2", "the port is down on spark-03"},
+			[]string{"All traffic to and from spark-03 over rail 2", "the port is down on spark-03"},
 		},
 		{
 			4, "peer-dead@spark-03", steps.Inconclusive,
-			[]string{"Everything to and from spark-03", "spark-03 does not answer"},
+			[]string{"All traffic to and from spark-03", "spark-03 does not answer"},
 		},
 		{4, "counter-missing@spark-02", steps.Inconclusive, []string{"spark-02", "no port counters"}},
 		{2, "slow-rail", steps.Fail, []string{"rail 1"}},
@@ -371,7 +371,7 @@ func TestPairsOfSome(t *testing.T) {
 	out, errs := run(exitFail, "--rig", "sim", "--nodes", "4", "--partners", "2", "--fault", "slow-rail@spark-03",
 		"--save", file)
 	const told = "4 pairs of 4 nodes, each with 2 of its 3 others, over 4 rails: 2 rounds of 2 pairs at once, 48 tests"
-	if !strings.Contains(errs, told) || !strings.Contains(out, "Everything to and from spark-03 over rail 1") ||
+	if !strings.Contains(errs, told) || !strings.Contains(out, "All traffic to and from spark-03 over rail 1") ||
 		!strings.Contains(out, "Each node was measured with 2 of its 3 others") {
 		t.Errorf("%s%s", errs, out)
 	}

@@ -600,7 +600,7 @@ func (m *Matrix) cause(s suspect, what steps.Measure, at level, covered []Place)
 			c.State = state
 		}
 	}
-	c.few = fmt.Sprintf("%d figures of %s", len(covered), what)
+	c.few = fmt.Sprintf("%d values of %s", len(covered), what)
 	if len(covered) == 1 {
 		c.few = fmt.Sprintf("its %s", what)
 	}
@@ -628,38 +628,38 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 	case ofRest:
 		return "other pairs, which have nothing in common"
 	case ofAll:
-		return "everything" + m.whatever()
+		return "all traffic" + m.whatever()
 	case ofRail:
-		return "everything " + over + m.whatever()
+		return "all traffic " + over + m.whatever()
 	case ofHalves:
-		return "everything " + over + ", which share a PCIe half on " + m.each()
+		return "all traffic " + over + ", which share a PCIe half on " + m.each()
 	case ofPorts:
-		return "everything " + over + ", which share a cable on " + m.each()
+		return "all traffic " + over + ", which share a cable on " + m.each()
 	case ofNode:
-		text := "everything to and from " + name(s.node) + " over every rail"
+		text := "all traffic to and from " + name(s.node) + " over every rail"
 		if m.ByLink { // on a switch it has as many ways as there are nodes
 			text += " (the node, or each of its cables)"
 		}
 		return text
 	case ofLack:
-		return "everything to and from " + name(s.node) + " " + over + ", which it does not have"
+		return "all traffic to and from " + name(s.node) + " " + over + ", which it does not have"
 	case ofHalf:
-		return "everything to and from " + name(s.node) + " " + over + ", which share a PCIe half there"
+		return "all traffic to and from " + name(s.node) + " " + over + ", which share a PCIe half there"
 	case ofPort:
-		return "everything to and from " + name(s.node) + " " + over + ", which share a cable there"
+		return "all traffic to and from " + name(s.node) + " " + over + ", which share a cable there"
 	case ofNodeRail:
 		if m.ByLink { // a port and a cable of its own to each neighbour
-			return "everything to and from " + name(s.node) + " " + over + " (what its ports share: a PCIe half, the adapter)"
+			return "all traffic to and from " + name(s.node) + " " + over + " (what its ports share: a PCIe half, the adapter)"
 		}
-		return "everything to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
+		return "all traffic to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
-		return "everything to " + name(s.node) + " " + over + only(", but not what comes from it", back.touches)
+		return "all traffic to " + name(s.node) + " " + over + only(", but not what comes from it", back.touches)
 	case outOfNode:
 		back := suspect{extent: intoNode, node: s.node, rails: s.rails}
-		return "everything from " + name(s.node) + " " + over + only(", but not what goes to it", back.touches)
+		return "all traffic from " + name(s.node) + " " + over + only(", but not what goes to it", back.touches)
 	case between:
-		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " +
+		return "all traffic between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " +
 			over +
 			" (what joins the two halves)"
 	case ofPair:

@@ -105,19 +105,19 @@ func TestSomePartners(t *testing.T) {
 		{"all is well", func(pairs.Place) bool { return false }, steps.Pass, "All 2400 values between 100 nodes"},
 		{
 			"a node", func(p pairs.Place) bool { return p.From == 41 || p.To == 41 }, steps.Fail,
-			"Everything to and from spark-42 over every rail",
+			"All traffic to and from spark-42 over every rail",
 		},
 		{
 			"a rail of a node", func(p pairs.Place) bool { return p.Rail == 1 && (p.From == 7 || p.To == 7) }, steps.Fail,
-			"Everything to and from spark-08 over rail 2 (its port",
+			"All traffic to and from spark-08 over rail 2 (its port",
 		},
 		{
 			"into a node", func(p pairs.Place) bool { return p.To == 99 }, steps.Fail,
-			"Everything to spark-100 over every rail, but not what comes from it",
+			"All traffic to spark-100 over every rail, but not what comes from it",
 		},
 		{
 			"a rail everywhere", func(p pairs.Place) bool { return p.Rail == 0 }, steps.Fail,
-			"Everything over rail 1, between any nodes",
+			"All traffic over rail 1, between any nodes",
 		},
 		{
 			"between two halves", func(p pairs.Place) bool { return p.Rail == 0 && (p.From < 50) != (p.To < 50) }, steps.Fail,
@@ -270,32 +270,32 @@ func TestJudgeNamesTheCause(t *testing.T) {
 			if bandwidth(p) && (p.From == 6 || p.To == 6) {
 				slow(c)
 			}
-		}, steps.Fail, "Everything to and from spark-07 over every rail", 1},
+		}, steps.Fail, "All traffic to and from spark-07 over every rail", 1},
 		{"a node of five", 5, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && (p.From == 0 || p.To == 0) {
 				slow(c)
 			}
-		}, steps.Fail, "Everything to and from spark-01 over every rail", 1},
+		}, steps.Fail, "All traffic to and from spark-01 over every rail", 1},
 		{"a rail of a node", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 1 && (p.From == 6 || p.To == 6) {
 				slow(c)
 			}
-		}, steps.Fail, "Everything to and from spark-07 over rail 2 (its port, its cable", 1},
+		}, steps.Fail, "All traffic to and from spark-07 over rail 2 (its port, its cable", 1},
 		{"a column", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 1 && p.To == 6 {
 				slow(c)
 			}
-		}, steps.Fail, "Everything to spark-07 over rail 2, but not what comes from it", 1},
+		}, steps.Fail, "All traffic to spark-07 over rail 2, but not what comes from it", 1},
 		{"a row", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 0 && p.From == 2 {
 				slow(c)
 			}
-		}, steps.Fail, "Everything from spark-03 over rail 1, but not what goes to it", 1},
+		}, steps.Fail, "All traffic from spark-03 over rail 1, but not what goes to it", 1},
 		{"a rail", 4, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 1 {
 				slow(c)
 			}
-		}, steps.Fail, "Everything over rail 2, between any nodes", 1},
+		}, steps.Fail, "All traffic over rail 2, between any nodes", 1},
 		{"a PCIe half", 4, 4, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail >= 2 && (p.From == 1 || p.To == 1) {
 				slow(c)
@@ -305,13 +305,13 @@ func TestJudgeNamesTheCause(t *testing.T) {
 			if p.Rail%2 == 0 && (p.From == 1 || p.To == 1) {
 				c.Grade, c.Reason = steps.Warn, fmt.Sprintf("Rail %d (rocep1s0f0): error counters grew.", p.Rail+1)
 			}
-		}, steps.Warn, "over rail 1 and rail 3, which share a cable there: 12 figures of throughput: spark-01 to spark-02: " +
+		}, steps.Warn, "over rail 1 and rail 3, which share a cable there: 12 values of throughput: spark-01 to spark-02: " +
 			"Rail 1 (rocep1s0f0): error counters grew; so are", 1},
 		{"what joins two halves", 8, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && (p.From < 4) != (p.To < 4) {
 				slow(c)
 			}
-		}, steps.Fail, "Everything between spark-01, spark-02, spark-03, spark-04 on one side", 1},
+		}, steps.Fail, "All traffic between spark-01, spark-02, spark-03, spark-04 on one side", 1},
 		{"a pair", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 0 && p.From+p.To == 3 && min(p.From, p.To) == 1 {
 				slow(c)
@@ -324,7 +324,7 @@ func TestJudgeNamesTheCause(t *testing.T) {
 					c.Grade, c.Reason = steps.Fail, "it is broken."
 				}
 			}
-		}, steps.Fail, "2 figures of throughput: spark-03 to spark-02: it is broken.", 1},
+		}, steps.Fail, "2 values of throughput: spark-03 to spark-02: it is broken.", 1},
 		{"one way of a pair", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 0 && p.From == 1 && p.To == 2 {
 				slow(c)
@@ -339,12 +339,12 @@ func TestJudgeNamesTheCause(t *testing.T) {
 			if bandwidth(p) && (p.Rail == 0 && p.To == 1 || p.From == 6 || p.To == 6) {
 				slow(c)
 			}
-		}, steps.Fail, "Everything to spark-02 over rail 1", 2},
+		}, steps.Fail, "All traffic to spark-02 over rail 1", 2},
 		{"two pairs", 8, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && (p.From+p.To == 3 && min(p.From, p.To) == 1 || p.From+p.To == 9 && min(p.From, p.To) == 4) {
 				slow(c)
 			}
-		}, steps.Fail, "Between spark-02 and spark-03 over rail 1: 2 figures", 2},
+		}, steps.Fail, "Between spark-02 and spark-03 over rail 1: 2 values", 2},
 		{"one way, and the other with all else to that node", 8, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && (p.To == 1 || p.From == 1 && p.To == 2) {
 				slow(c)
@@ -354,7 +354,7 @@ func TestJudgeNamesTheCause(t *testing.T) {
 			if !bandwidth(p) && (p.From == 3 || p.To == 3) {
 				c.Value = 4.2
 			}
-		}, steps.Fail, "Everything to and from spark-04 over every rail: 14 figures of latency, " +
+		}, steps.Fail, "All traffic to and from spark-04 over every rail: 14 values of latency, " +
 			"above 2.1 times the least (1.95 us): 4.20 us", 1},
 		{"nobody measured a pair", 4, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.From == 1 && p.To == 2 {
@@ -456,22 +456,22 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			if p.Rail >= 2 && p.What == steps.Throughput {
 				c.Value = 52
 			}
-		}, []string{"everything over rail 3 and rail 4, which share a PCIe half on every node"}},
+		}, []string{"all traffic over rail 3 and rail 4, which share a PCIe half on every node"}},
 		{"a half of two nodes", 2, 4, nil, func(p pairs.Place, c *pairs.Cell) {
 			if p.Rail >= 2 && p.What == steps.Throughput {
 				c.Value = 52
 			}
-		}, []string{"everything over rail 3 and rail 4, which share a PCIe half on both nodes"}},
+		}, []string{"all traffic over rail 3 and rail 4, which share a PCIe half on both nodes"}},
 		{"no server of a node is reached", 4, 2, nil, func(p pairs.Place, c *pairs.Cell) {
 			if p.To == 2 {
 				*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "no server could be reached."}
 			}
-		}, []string{"everything to spark-03 over every rail, but not what comes from it"}},
+		}, []string{"all traffic to spark-03 over every rail, but not what comes from it"}},
 		{"and of the last node", 4, 2, nil, func(p pairs.Place, c *pairs.Cell) {
 			if p.To == 3 {
 				*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "no server could be reached."}
 			}
-		}, []string{"everything to spark-04 over every rail, but not what comes from it"}},
+		}, []string{"all traffic to spark-04 over every rail, but not what comes from it"}},
 		{"one pair is left of a rail of three nodes", 3, 2, nil, func(p pairs.Place, c *pairs.Cell) {
 			switch {
 			case at(p, 0, 0, 1):
@@ -479,7 +479,7 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			case p.Rail == 0 && p.What == steps.Throughput:
 				c.Value = 60
 			}
-		}, []string{"between spark-02 and spark-03 over rail 1", "everything to and from spark-01 over every rail"}},
+		}, []string{"between spark-02 and spark-03 over rail 1", "all traffic to and from spark-01 over every rail"}},
 		{"a slow node, and one without counters", 3, 2, nil, func(p pairs.Place, c *pairs.Cell) {
 			if at(p, 2, 0, 1) && p.What == steps.Throughput {
 				c.Value = 13
@@ -490,8 +490,8 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 				c.Grade, c.Reason = steps.Fail, "it is slow."
 			}
 		}, []string{
-			"everything to and from spark-03 over every rail", "between spark-01 and spark-02",
-			"everything to and from spark-01 over every rail",
+			"all traffic to and from spark-03 over every rail", "between spark-01 and spark-02",
+			"all traffic to and from spark-01 over every rail",
 		}},
 		{"a node without a half, beside a slow one", 3, 4, func(m *pairs.Matrix) {
 			m.Nodes[1].Lacks = []string{"", "", "spark-02 has no rail 3", "spark-02 has no rail 4"}
@@ -503,8 +503,8 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 				c.Value = 13
 			}
 		}, []string{
-			"everything to and from spark-03 over every rail",
-			"everything to and from spark-02 over rail 3 and rail 4, which it does not have",
+			"all traffic to and from spark-03 over every rail",
+			"all traffic to and from spark-02 over rail 3 and rail 4, which it does not have",
 		}},
 		{"a cable of a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
 			if p.From+p.To == 3 && min(p.From, p.To) == 1 {
@@ -516,7 +516,7 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			if at(p, 2, 0, 1) {
 				down(c)
 			}
-		}, []string{"everything to and from spark-03 over every rail (the node, or each of its cables)"}},
+		}, []string{"all traffic to and from spark-03 over every rail (the node, or each of its cables)"}},
 		{"a half in a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
 			if at(p, 2, 1) && p.What == steps.Throughput {
 				c.Value = 52
@@ -537,7 +537,7 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			case at(p, 1, 1) && p.What == steps.Throughput:
 				c.Value = 52
 			}
-		}, []string{"spark-02 over rail 2 (what its ports share", "everything to and from spark-04 over every rail"}},
+		}, []string{"spark-02 over rail 2 (what its ports share", "all traffic to and from spark-04 over every rail"}},
 	} {
 		m := healthy(c.nodes, c.rails, nil)
 		if c.shape != nil {

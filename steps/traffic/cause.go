@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/registry"
@@ -45,6 +46,8 @@ type symptom struct {
 	weak bool
 	// shared says that a healthy rail has it, too.
 	shared bool
+	// vague: a rail that is as fast as it should be may have it, too, so that alone it proves nothing.
+	vague bool
 }
 
 // LikelyCause looks for what makes a rail slow, the sharpest cause first. others are the rates of other rails: what a
@@ -66,8 +69,15 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 	if healthy {
 		l.compare(signs, best)
 	}
+	// Where other rails are alike, and none was measured beside this one, a comparison tells more than what a good rail
+	// may have, too.
+	measured := slices.ContainsFunc(others, func(o Rate) bool { return o.Pair != slow.Pair })
+	alone := !measured && slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
+		return p != slow.Pair && Alike(rig, p, slow.Pair)
+	})
 	at := slices.IndexFunc(signs, func(s symptom) bool {
-		return !s.shared && !s.weak && (s.takes == 0 || s.takes >= limits.TrafficExplains.High()*lacks)
+		return !s.shared && !s.weak && (s.takes == 0 && !(s.vague && alone) ||
+			s.takes > 0 && s.takes >= limits.TrafficExplains.High()*lacks)
 	})
 	if at < 0 && !ahead { // a part of the loss is better than nothing
 		at = slices.IndexFunc(signs, func(s symptom) bool {
@@ -219,21 +229,42 @@ func (l loss) signs() (all []symptom) {
 		})
 	}
 	if g := grown(l.Bytes, isHeld, l.ends...); g != "" {
-		all = append(all, symptom{
+		s := symptom{
 			code: steps.Congestion, is: "flow control (" + g + ")",
-			text: "Flow control or congestion limited the rate (" + g + ")",
-		})
+			text:  "Flow control or congestion limited the rate (" + g + ")",
+			takes: l.paused() * l.expected, vague: true,
+		}
+		s.weak = s.takes > 0 && s.takes < (1-limits.PassShare.Value())*l.expected
+		all = append(all, s)
 	}
 	if c, ok := l.hot(l.ends); ok {
 		node := l.rig.NameOf(c.End)
 		all = append(all, symptom{
-			code: steps.AdapterHot, is: fmt.Sprintf("the %.0f degrees of the adapter on %s", c.Degrees, node),
+			code: steps.AdapterHot, vague: true, is: fmt.Sprintf("the %.0f degrees of the adapter on %s", c.Degrees, node),
 			text: fmt.Sprintf("The adapter on %s is at %.0f degrees. Improve its airflow (see adapter-temperature)", node,
 				c.Degrees),
 		})
 	}
 	return all
 }
+
+// paused is the share of the test's time for which a port was told to pause, by the counters that have it.
+func (l loss) paused() (share float64) {
+	for _, b := range l.Bytes {
+		if !slices.Contains(l.ends, Port{b.End, b.Rail}) || b.Seconds <= 0 {
+			continue
+		}
+		for name, us := range b.Errors {
+			if pauseTime.Regexp().MatchString(name) {
+				share = max(share, min(1, float64(us)/1e6/b.Seconds))
+			}
+		}
+	}
+	return share
+}
+
+// pauseTime are the counters of microseconds for which a port was told to pause (mlx5).
+var pauseTime = lazyregexp.New(`^rx_(?:global|prio\d+)_pause_duration$`)
 
 // isHeld are the counters of what makes a sender wait.
 var isHeld = is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)

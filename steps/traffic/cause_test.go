@@ -41,6 +41,17 @@ func TestLikelyCause(t *testing.T) {
 		"heat, and all are slow": {rates{60, 60, 60, 60}, func(_ *steps.Rig, b [][]steps.RailBytes) {
 			all(b, func(c *steps.RailBytes) { c.Degrees = 120 })
 		}, steps.AdapterHot, ""},
+		"heat, and nothing to compare it with": {rates{60}, func(_ *steps.Rig, b [][]steps.RailBytes) {
+			all(b, func(c *steps.RailBytes) { c.Degrees = 120 })
+		}, steps.BelowLimit, "may explain a part"},
+		"pauses for as long, and nothing to compare it with": {rates{60}, func(_ *steps.Rig, b [][]steps.RailBytes) {
+			c := counterOf(b[0], Port{steps.Here, 0})
+			c.Errors["rx_prio3_pause_duration"], c.Seconds = 3_500_000, 10
+		}, steps.Congestion, ""},
+		"pauses for a moment": {rates{60}, func(_ *steps.Rig, b [][]steps.RailBytes) {
+			c := counterOf(b[0], Port{steps.Here, 0})
+			c.Errors["rx_prio3_pause_duration"], c.Seconds = 3000, 10
+		}, steps.BelowLimit, "next to nothing"},
 		"pauses of all": {one, func(_ *steps.Rig, b [][]steps.RailBytes) {
 			all(b, func(c *steps.RailBytes) { c.Errors["tx_global_pause"] = 64000 })
 		}, steps.RailsApart, "Not the cause: flow control"},

@@ -202,27 +202,39 @@ func (b *accounting) busyBefore() {
 }
 
 // SlowedAt looks for the nodes whose ports say why what goes around all of them was slow, the surest sign first: each
-// is as fast as the slowest. It gives a clause; empty where no counter tells of anything that takes as much. lacks is
-// what the test lacks, Gb/s.
-func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float64) string {
+// is as fast as the slowest. It gives a clause; empty where nothing shows that takes as much. lacks is what the test
+// lacks, and each what a device carried, Gb/s.
+func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks, each float64) (steps.Code, string) {
 	if said := trafficAt(rig, bytes, ports, lacks); said != "" {
-		return said
+		return steps.OtherTraffic, said
 	}
+	degraded := limits.DegradedAdapter
 	for _, sign := range []struct {
+		code  steps.Code
 		of    func(string) bool
 		least float64
 		says  string // of the nodes
 	}{
-		{isError, limits.ManyErrors.Value(), "Packets were retransmitted on %s. Check the cable and link errors"},
-		{isTimeout, 1, "Packets timed out on %s. Check the cable and link errors"},
-		{is(meter.Dropped), 1, "Packets were dropped on %s for lack of buffers"},
 		{
-			is(meter.Pauses), 1,
-			"Pause frames were sent on %s: data arrived too fast. Check the PCIe link and " +
-				"adapter temperature",
+			steps.ErrorsGrew, isError, limits.ManyErrors.Value(),
+			"Packets were retransmitted on %s. Run: railbench doctor error-counters",
 		},
-		{is(meter.Marked, meter.Paused), 1, "The other ends or a switch signalled congestion on %s"},
+		{steps.ErrorsGrew, isTimeout, 1, "Packets timed out on %s. Run: railbench doctor error-counters"},
+		{code: steps.AdapterDegraded},
+		{steps.Congestion, is(meter.Dropped), 1, "Packets were dropped on %s for lack of buffers"},
+		{
+			steps.Congestion, is(meter.Pauses), 1,
+			"Pause frames were sent on %s: data arrived too fast. Run: railbench doctor pcie-link",
+		},
+		{steps.Congestion, is(meter.Marked, meter.Paused), 1, "The other ends or a switch signalled congestion on %s"},
 	} {
+		if sign.of == nil {
+			if each >= degraded.Low() && each <= degraded.High() {
+				return sign.code, fmt.Sprintf("About %.0f Gb/s per device is typical of a degraded adapter: shut its node down "+
+					"and unplug power for a minute. The slowest node is unknown. Run: railbench pairs", each)
+			}
+			continue
+		}
 		counts := make([]uint64, len(rig.Nodes))
 		for i := range counts {
 			counts[i] = sum(bytes, sign.of, portsAt(ports, steps.End(i))...)
@@ -244,16 +256,9 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float6
 		if less != nil {
 			where += ", fewer on " + registry.And(less)
 		}
-		return fmt.Sprintf(sign.says, where)
+		return sign.code, fmt.Sprintf(sign.says, where)
 	}
-	for _, c := range bytes {
-		warm := limits.HeatOf(rig.At(c.End).Adapter).Warm.Value()
-		if slices.Contains(ports, Port{c.End, c.Rail}) && c.Degrees >= warm {
-			return fmt.Sprintf("The adapter on %s is at %.0f degrees. Improve its airflow (see "+
-				"adapter-temperature)", rig.NameOf(c.End), c.Degrees)
-		}
-	}
-	return ""
+	return "", ""
 }
 
 // trafficAt names the ports that somebody else used before a test, where that is about what it lacks.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
@@ -327,25 +326,15 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 	if most := float64(t.reach().Most()); most > got {
 		lacks = most - got
 	}
-	if why := traffic.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
-		return steps.BelowLimit, why
+	each := got / float64(len(t.used(steps.Here)))
+	if code, why := traffic.SlowedAt(rig, t.stage.Bytes, t.active(), lacks, each); why != "" {
+		return code, why
 	}
-	var seen []string
-	code := steps.BelowLimit
+	unknown := "The slowest node is unknown. Run: railbench pairs; railbench doctor gpu-clock"
 	if why := t.ringNeeds(); why != "" {
-		code = steps.NCCLTooOld
-		seen = append(seen, why)
+		return steps.NCCLTooOld, why + ". " + unknown
 	}
-	degraded := limits.DegradedAdapter
-	if each := got / float64(len(t.used(steps.Here))); each >= degraded.Low() && each <= degraded.High() {
-		if seen == nil {
-			code = steps.AdapterDegraded
-		}
-		seen = append(seen, fmt.Sprintf("About %.0f Gb/s per device is typical of a degraded adapter: shut its node "+
-			"down and unplug power for a minute", each))
-	}
-	seen = append(seen, "The slowest node is unknown. Run: railbench pairs; railbench doctor gpu-clock")
-	return code, strings.Join(seen, ". ")
+	return steps.BelowLimit, unknown
 }
 
 // unjoined says which rank of a ring sends to one that it has no cable to: NCCL goes around the ranks in their order.

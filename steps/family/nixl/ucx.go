@@ -52,10 +52,8 @@ var ucxCauses = slices.Concat([]registry.Cause{
 
 // What is compared where no cause shows: with UCX alone, and that with the adapter alone.
 const (
-	besideUCX = "Compare with ucx-perftest and ib-write-bw; if both pass, check NIXL " +
-		"(railbench run nixl-check) and the processors"
-	besideVerbs = "Compare with ib-write-bw; if it passes, check UCX (railbench run nixl-check) and the " +
-		"processors"
+	besideUCX   = "Run: railbench run ib-write-bw ucx-perftest. If both pass: railbench run nixl-check"
+	besideVerbs = "Run: railbench run ib-write-bw. If it passes: railbench run nixl-check"
 )
 
 // readUCXPerftest reads either end. A server prints what is measured, and no figure.
