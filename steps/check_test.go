@@ -156,11 +156,16 @@ func TestTold(t *testing.T) {
 		"our bond reaches 20 Gb/s":                                      nil,
 	} {
 		var got []int
-		for _, m := range s.Told(text) {
+		for _, m := range s.Told(text, "") {
 			got = append(got, m.Saying)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q tells %v, not %v", text, got, want)
+		}
+	}
+	for context, want := range map[string]int{"We have a bond.": 1, "We have a switch.": 0, "The rate is low.": 0} {
+		if got := s.Told("The test shows only 20 Gb/s.", context); len(got) != want {
+			t.Errorf("after %q it tells %v", context, got)
 		}
 	}
 }

@@ -30,6 +30,8 @@ const (
 	leastTold  = 5.5
 	mostSpread = 2
 	mostLacked = 0.25
+	// With what its context says, so many words are in the sentence itself.
+	leastHere = 2
 )
 
 // A Saying is what people say or a tool prints of something: phrases, in which * stands for anything, and the checks
@@ -140,26 +142,29 @@ func (s *Sayings) Meant(text string) []Meant {
 }
 
 // Told lists the sayings of which a sentence has a whole phrase: its words in any order and near to each other, denied
-// where the phrase denies them. Unlike Meant it forgives whatever else the sentence says. The score is from 0 to 1, and
-// grows with what the phrase says.
-func (s *Sayings) Told(sentence string) (found []Meant) {
+// where the phrase denies them. Unlike Meant it forgives whatever else the sentence says. What a sentence is about may
+// stand before it, in the context; the fault may not. The score is from 1 to 2, and grows with what the phrase says.
+func (s *Sayings) Told(sentence, context string) (found []Meant) {
 	// A word may stand in it twice: the phrase is looked for at the first places, and at the last ones.
-	first, last := map[term]int{}, map[term]int{}
+	first, last, about := map[term]int{}, map[term]int{}, map[term]bool{}
 	for i, t := range s.words.terms(sentence) {
 		if _, ok := first[t]; !ok {
 			first[t] = i
 		}
 		last[t] = i
 	}
+	for _, t := range s.words.terms(context) {
+		about[t] = true
+	}
 	for i, phrases := range s.told {
 		score := 0.0
 		for _, p := range phrases {
 			if len(p) >= leastSaid {
-				score = max(score, s.tells(first, p), s.tells(last, p))
+				score = max(score, s.tells(first, about, p), s.tells(last, about, p))
 			}
 		}
 		if score >= leastTold {
-			found = append(found, Meant{i, score / (score + leastTold)})
+			found = append(found, Meant{i, 2 * score / (score + leastTold)})
 		}
 	}
 	return found
@@ -171,8 +176,9 @@ var faults = strings.Fields("hang slow broken half gone drop fallback timeout cr
 
 // tells is the weight of a phrase whose words are at some places; 0 where they are not, or too far apart. A long phrase
 // that names a fault may lack a word that is neither its rarest nor that fault.
-func (s *Sayings) tells(at map[term]int, phrase []term) float64 {
-	has, lacks, rarest, first, last, fault := 0.0, 0.0, 0.0, math.MaxInt, 0, false
+func (s *Sayings) tells(at map[term]int, about map[term]bool, phrase []term) float64 {
+	here, before, lacks, rarest, first, last, fault := 0, 0.0, 0.0, 0.0, math.MaxInt, 0, false
+	has := 0.0
 	for _, t := range phrase {
 		w := s.weight(t.word)
 		rarest = max(rarest, w)
@@ -180,17 +186,20 @@ func (s *Sayings) tells(at map[term]int, phrase []term) float64 {
 		isFault := t.denied || slices.Contains(faults, t.word)
 		switch {
 		case ok:
-			has, first, last, fault = has+w, min(first, i), max(last, i), fault || isFault
+			has, first, last, fault, here = has+w, min(first, i), max(last, i), fault || isFault, here+1
+		case about[t] && !isFault && before == 0:
+			before = w // what it is about; two words would stand anywhere
 		case lacks > 0 || isFault || len(phrase) == leastSaid:
 			return 0
 		default:
 			lacks = w
 		}
 	}
-	if lacks > 0 && !fault || lacks == rarest || lacks > mostLacked*(has+lacks) || last-first > mostSpread*len(phrase) {
+	if lacks+before > 0 && !fault || before > 0 && (lacks > 0 || here < leastHere) || lacks == rarest ||
+		lacks > mostLacked*(has+lacks) || last-first > mostSpread*len(phrase) {
 		return 0
 	}
-	return has
+	return has + before
 }
 
 // Of several checks of a saying, each is less likely than the one before it by this factor.
@@ -325,17 +334,28 @@ type term struct {
 	denied bool
 }
 
-// denies is for how many words a "no" or "not" counts, with itself.
-const denies = 4
+// denies is for how many words that mean something a "no" or "not" counts.
+const denies = 2
 
-// onlyRate is a rate of which a person says that it is low.
-var onlyRate = lazyregexp.New(`(?i)\b(?:only|just|merely|(?:can ?not|can't|couldn't|unable)(?: [\w']+){0,3} more than)(?: [\w']+){0,2} ` +
-	`[~\d][\d.]* ?(?:g(?:b|bit|bits|ib|igabits?)?|m(?:b|ib|bit|bits))(?:ps|/s| per second|/sec)?\b`)
+var (
+	// onlyRate is a rate of which a person says that it is low, or asks whether it is right.
+	aRate    = ` [~\d][\d.]* ?(?:g(?:b|bit|bits|ib|igabits?)?|m(?:b|ib|bit|bits))(?:ps|/s| per second|/sec)?\b`
+	onlyRate = lazyregexp.New(`(?i)\b(?:(?:only|just|merely)(?: [\w']+){0,2}|(?:less|lower|smaller) than|` +
+		`(?:can ?not|can't|couldn't|unable|never|not|don't)(?: [\w']+){0,4} ` +
+		`(?:(?:more|greater|higher) than|beyond|above|over))` + aRate +
+		`|\bis` + aRate + ` (?:ok|okay|normal|right|expected|reasonable)\b`)
+	// one and two are words where they count things.
+	counted = lazyregexp.New(`(?i)\b(only(?: us\w+)? 1 |1 (?:\w+ )?(?:node|server|machine|host|nic|port|hca|core|stream|` +
+		`thread|adapter|card)\b|2 (?:\w+ )?(?:nodes|servers|machines|hosts|nics|ports|clients|adapters|cards)\b)`)
+)
 
 // terms are the meanings of a text, in its order.
 func (l lexicon) terms(text string) (all []term) {
 	if strings.ContainsAny(text, "0123456789") {
 		text = onlyRate.Regexp().ReplaceAllString(text, " low rate ")
+		text = counted.Regexp().ReplaceAllStringFunc(text, func(s string) string {
+			return strings.NewReplacer("1 ", "one ", "2 ", "two ").Replace(s)
+		})
 	}
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
@@ -354,11 +374,10 @@ func (l lexicon) terms(text string) (all []term) {
 	}
 	denied := 0
 	for w := range strings.FieldsSeq(text) {
-		denied--
 		switch w {
 		case "no", "not", "t", "without", "never", "cannot", "unable", "nor", "neither":
 			denied = denies
-		case ",", "but", "and", "while":
+		case ",", "but", "and", "while", "between", "when", "if", "after", "in", "on", "with", "at":
 			denied = 0
 		}
 		if len(w) == 1 || l.empty[w] || !strings.ContainsFunc(w, unicode.IsLetter) || strings.HasPrefix(w, "0x") {
@@ -369,6 +388,7 @@ func (l lexicon) terms(text string) (all []term) {
 			w = name
 		}
 		all = append(all, term{w, denied > 0})
+		denied--
 	}
 	return all
 }
@@ -407,6 +427,7 @@ var sayings = [][2]string{
 	{"time out", "timeout"},
 	{"times out", "timeout"},
 	{"timed out", "timeout"},
+	{"timing out", "timeout"},
 	{"time outs", "timeout"},
 	{"congestion window", "cwnd"},
 	{"near zero", "slow"},
@@ -431,6 +452,13 @@ var sayings = [][2]string{
 	{"one rail", "onerail"},
 	{"one link", "onerail"},
 	{"one port", "onerail"},
+	{"one interface", "onerail"},
+	{"one physical interface", "onerail"},
+	{"single port", "onerail"},
+	{"single link", "onerail"},
+	{"single interface", "onerail"},
+	{"one slave", "onerail"},
+	{"single slave", "onerail"},
 	{"both rails", "two rail"},
 	{"second rail", "two rail"},
 	{"second link", "two rail"},
@@ -515,7 +543,7 @@ func newLexicon() lexicon {
 		"same equal identical",
 		"rail link lane cabl",
 		"broken fail error refus den reject",
-		"gone disappear lost los vanish miss missing unload",
+		"gone gon disappear lost los vanish miss missing unload dissapear",
 		"heat overheat hot temperatur cool thermal",
 		"crash abort dump segfault",
 		"gpu vram cuda",
@@ -532,7 +560,7 @@ func newLexicon() lexicon {
 		"retransmit retransmiss resent resend retry",
 		"adapter nic card hca adapt",
 		"interfac netdev",
-		"busy us taken occupy",
+		"busy taken occupy",
 		"fallback",
 		"permis root sudo privileg",
 		"firewall iptabl nft ufw",
@@ -541,7 +569,12 @@ func newLexicon() lexicon {
 		"rdma roc rocev2 infiniband ib verb",
 		"ib_write_bw perftest ib_send_bw",
 		"gpudirect gdr gdrdma",
-		"larg larger big bigger hug abov exceed beyond",
+		"larg larger big bigger hug abov exceed beyond greater",
+		"us use used using utiliz",
+		"topology topo",
+		"hardwar hw",
+		"recv receiv",
+		"peermem nv_peer_mem nvidia_peermem",
 		"small tiny",
 		"container docker pod podman kubernet k8",
 		"upgrad updat",

@@ -20,6 +20,8 @@ const (
 	mostMeant    = 3 // entries
 	// What the first line says counts so much more: it is a report's title.
 	titled = 1.3
+	// An entry is named next to the best one if it comes this near to it.
+	nearBest = 0.6
 )
 
 // A sentence of a person, and the line in which it begins.
@@ -36,7 +38,14 @@ func (k *Knowledge) said(t text, tell bool) (found []Found) {
 	lines := map[int][]Fact{}
 	typed := len(t.lines) <= mostTyped
 	tell = tell && slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
-	for _, s := range sentences(t, typed) {
+	all, title := sentences(t, typed), ""
+	for i, s := range all {
+		context := title
+		if s.title {
+			title += " " + s.text
+		} else if i > 0 {
+			context += " " + all[i-1].text
+		}
 		mean := func(m steps.Meant, sure bool) {
 			if sure {
 				told[m.Saying] = true
@@ -56,7 +65,7 @@ func (k *Knowledge) said(t text, tell bool) (found []Found) {
 		if !tell || !fault {
 			continue
 		}
-		for _, m := range k.Sayings().Told(s.text) {
+		for _, m := range k.Sayings().Told(s.text, context) {
 			if c := k.Causes[m.Saying]; c.Sure != "healthy" && c.Sure != "harmless" {
 				mean(m, true)
 			}
@@ -76,20 +85,23 @@ func (k *Knowledge) said(t text, tell bool) (found []Found) {
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 	})
-	return found[:min(len(found), mostMeant)]
+	found = found[:min(len(found), mostMeant)]
+	return slices.DeleteFunc(found, func(f Found) bool {
+		return f.Sure == ByWords && float64(f.score-rank[ByWords]) < nearBest*float64(found[0].score-rank[ByWords])
+	})
 }
 
 var (
 	// A text of the field has one of these words.
 	ours = lazyregexp.New(`rdma|roce|infiniband|\bverbs\b|[nr]ccl|\bucx|openucx|\bmpi|mlx[45]|connectx|mellanox|perftest|` +
 		`\bib_|\bib\b|iperf|gpu ?direct|nvlink|nvshmem|libfabric|\befa\b|\bgids?\b|nixl|\bbond|\bnics?\b|ethernet|` +
-		`\bmtu\b|all_?reduce|\bhca\b|soft-?roce|\brxe\b|\bcx-?[4-8]\b|irdma|bnxt|gpudirect|\bping`)
+		`\bmtu\b|all_?reduce|\bhca\b|soft-?roce|\brxe\b|\bcx-?[4-8]\b|irdma|bnxt|peer_?mem|\bping`)
 	// A sentence that describes a fault has one of these.
 	ofFault = lazyregexp.New(`(?i)\b(?:not?|just|sometimes|than|but|whereas|only|instead|why|without|never|nothing|cannot|unable|` +
 		`random\w*|varianc\w*|takes|terribl[ey]|worse|stop(?:s|ped)|collaps\w*|half|halve\w*|low\w*|less|slow\w*|poor\w*|bad\w*|` +
 		`wrong|hang\w*|hung|stuck|stall\w*|fail\w*|error\w*|issue\w*|problem\w*|drop\w*|los[est]\w*|down|missing|time[ds]?[ -]?out|` +
 		`timeouts?|crash\w*|unstable|fluctuat\w*|flap\w*|regress\w*|degrad\w*|decreas\w*|limit\w*|abnormal|strange|weird|` +
-		`unexpected\w*|asymmetric\w*|differ\w*|jitter|spikes?|high\w*|long\w*|jumps?)\b|n['’]t\b`)
+		`unexpected\w*|asymmetric\w*|differ\w*|gone|dis+ap+ear\w*|ok|okay|normal|reasonable|expected|jitter|spikes?|high\w*|long\w*|jumps?)\b|n['’]t\b`)
 	denial = lazyregexp.New(`(?i)\b(?:not?|without|never)\b|n['’]t\b`)
 	// What Markdown sets before a line: a heading, a list, a check box.
 	marks   = lazyregexp.New(`^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|(?i:title|subject)\s*:\s*)`)
