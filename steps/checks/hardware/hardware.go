@@ -363,9 +363,15 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 	var silent, told []string
 	warm := math.Inf(1)
 	for _, e := range steps.Ends {
-		node, hottest, where, sensor := r.Rig.NameOf(e), 0.0, "", ""
+		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
 		heat := limits.HeatOf(r.Rig.At(e).Adapter)
-		for _, pci := range registry.SortedNames(facts[e]) {
+		names := registry.SortedNames(facts[e])
+		slices.SortStableFunc(names, func(a, b string) int { // the hottest first: it is what is named
+			x, _, _ := health.Degrees(facts[e][a])
+			y, _, _ := health.Degrees(facts[e][b])
+			return cmp.Compare(y, x)
+		})
+		for _, pci := range names {
 			if pci == "adapters" {
 				continue
 			}
@@ -374,15 +380,14 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 				silent = append(silent, pci+" on "+node)
 				continue
 			}
-			name := fmt.Sprintf("%s %s by %s", node, pci, from)
-			rep.Show(name, degrees, "C",
+			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
 				&steps.Expected{
 					Max: new(heat.Warm.Value()),
 					From: fmt.Sprintf("the maker's manual: warning %.0f, critical %.0f, off at %.0f",
 						heat.Warm.Value(), heat.Critical.Value(), heat.Off.Value()),
 				})
 			if degrees > hottest {
-				hottest, where, sensor = degrees, pci, name
+				hottest, where = degrees, pci
 			}
 		}
 		if where == "" {
@@ -393,7 +398,6 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 		if grade := heat.Grade(hottest); grade > steps.Pass {
 			rep.At(r.Rig, e, steps.AdapterHot, grade, "%s on %s is at %.0f degrees: %s. Improve its cooling", where, node,
 				hottest, heat.Says(hottest))
-			rep.Decide(sensor)
 		}
 	}
 	switch {
