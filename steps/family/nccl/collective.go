@@ -178,12 +178,10 @@ func (t *collective) Ends() bool {
 	}
 	if f, bad := registry.Trouble(t.result.Rig, t.out); bad {
 		if n := len(v.Rows); n > 0 {
-			f.Text += fmt.Sprintf(" after %s", registry.Count(n, "row", "rows"))
-			if t.out.Exit.Why == runner.TimedOut {
-				// NCCL waits for ever for a node that does something else, and says nothing.
-				f.Text += ". A collective that stalls waits for a node with other settings " +
-					"(nccl-settings) or a hung node"
+			if t.out.Exit.Why == runner.TimedOut { // NCCL waits for ever for a node that does something else
+				f.Text += " nodes nccl-settings" // behind: Run: railbench doctor
 			}
+			f.Text += ". It had printed " + registry.Count(n, "row", "rows")
 		}
 		t.rep.Note(f)
 		return false

@@ -13,8 +13,8 @@ var silent = registry.Cause{
 	Pattern: lazyregexp.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Code:    steps.RDMAUnanswered,
 	Grade:   steps.Inconclusive,
-	Means: "UCX on %s timed out, but no port counter shows a fault. Run ib-write-bw; if " +
-		"it passes, raise UCX_UD_VERBS_TIMEOUT=120s",
+	Means: "UCX on %s timed out, but no port counter shows a fault. Run: railbench " +
+		"run ib-write-bw. If it passes, raise UCX_UD_VERBS_TIMEOUT=120s",
 }
 
 // silentWhy is what else may be behind it.
@@ -29,8 +29,8 @@ func unanswered(rig steps.Rig, s steps.Stage) registry.Cause {
 	if grown := traffic.Unanswered(rig, s.Bytes); grown != "" {
 		c.Grade = steps.Fail
 		c.Means = "UCX on %s and an adapter got no answer over the rail (" + grown +
-			"). Check GIDs, " +
-			"addresses, crossed rails, and filters on UDP 4791"
+			"). Run: railbench " +
+			"doctor arp-flux gid-index firewall"
 	}
 	return c
 }

@@ -334,7 +334,7 @@ func hangHint(rig steps.Rig, s steps.Stage, ports []traffic.Port, o steps.Output
 			return ""
 		}
 	}
-	return ". Check arp-flux (crossed rails), gid-index, and filters on UDP 4791"
+	return " arp-flux gid-index firewall" // behind: Run: railbench doctor
 }
 
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
