@@ -692,8 +692,8 @@ func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
 	if left == nil || len(result.Stages) == 0 || v.Grade < steps.Pass || !concerned {
 		return v
 	}
-	said := registry.Count(len(left), "port is not used as a rail", "ports are not used as rails") +
-		". Run: railbench doctor rail-addresses."
+	said := registry.Count(len(left), "port is not used as a rail: ", "ports are not used as rails; the first: ")
+	said += left[0] + ". Run: railbench doctor rail-addresses."
 	if v.Grade == steps.Pass {
 		v.Grade, v.Code, v.Reason = steps.Warn, steps.PortLeftOut, said+" Otherwise: "+v.Reason
 	} else {

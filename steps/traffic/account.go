@@ -515,12 +515,12 @@ func (b *accounting) unread(e steps.End) {
 		}
 		for _, t := range b.kinds() {
 			if c := counted(b.bytes, p, t); c.known && t == RDMA && c.netdev && b.hides(rail) {
-				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its interface's "+
-					"counters do not see RDMA. Run: railbench doctor port-counters", b.name(p))
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "the interface's counters of %s {on} do not see RDMA, so "+
+					"stray traffic there cannot be ruled out. Run: railbench doctor port-counters", b.name(p))
 				return
 			} else if !c.known {
-				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its byte counter is "+
-					"unusable. Rerun the test", b.name(p))
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "the byte counter of %s {on} is unusable, so stray traffic "+
+					"there cannot be ruled out. Rerun the test", b.name(p))
 				return
 			}
 		}
@@ -625,7 +625,7 @@ func (b *accounting) again(l Load, errors string) string {
 		return fmt.Sprintf("Retransmissions (%s) explain only %s of them: the rest is other traffic", errors,
 			registry.Size(counted))
 	}
-	return "Packets were retransmitted: " + errors
+	return "Packets were retransmitted: " + errors + ". Run: railbench doctor error-counters"
 }
 
 // isTimeout reports whether a counter is of what an adapter waited for in vain before it sent again: one of them takes

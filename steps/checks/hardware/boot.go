@@ -29,8 +29,8 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			clean = append(clean, node)
 		case journal == "no" && wtmp != "" || wtmp == "crash":
 			rep.At(r.Rig, e, steps.UncleanShutdown, steps.Warn, "%s was not shut down before its last boot: it lost power or "+
-				"froze. Check heat, power supply and memory use", node)
-			rep.Explain("journalctl -b -1 shows what came before. To test for heat, limit the GPU: nvidia-smi -lgc 0,2100")
+				"froze. See its last lines: journalctl -b -1 -e. Check heat, power supply and memory use", node)
+			rep.Explain("To test for heat, limit the GPU: nvidia-smi -lgc 0,2100")
 			rep.Decide(node+" journal of the previous boot", node+" last")
 		case journal == "no":
 			untold = append(untold, node+" (its journal ends abruptly, last has no record)")

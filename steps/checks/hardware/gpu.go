@@ -211,15 +211,15 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Repor
 		}
 		switch {
 		case said != "":
-			rep.At(r.Rig, e, steps.ModuleRefused, steps.Warn, "the kernel on %s refused a module%s. Sign it and enrol the "+
-				"key: mokutil --import", node, suspects)
+			rep.At(r.Rig, e, steps.ModuleRefused, steps.Warn, "the kernel on %s refused a module%s. Sign it, run "+
+				"mokutil --import CERTIFICATE, and reboot", node, suspects)
 			rep.Explain("Secure Boot loads only modules that are signed with an enrolled key. The distribution's package is " +
 				"signed")
 			rep.Show(node+" kernel log", said, "", nil)
 			rep.Decide(node+" kernel log", node+" secure boot")
 		case because != "" && unsigned != nil:
-			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel on %s will refuse a module: %s%s. Sign it and "+
-				"enrol the key: mokutil --import", node, because, suspects)
+			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel on %s will refuse a module: %s%s. Sign it, "+
+				"run mokutil --import CERTIFICATE, and reboot", node, because, suspects)
 			rep.Explain("The distribution's package of a module is signed")
 			rep.Decide(node + " secure boot")
 		// What is unknown may be on: without mokutil it cannot be read.

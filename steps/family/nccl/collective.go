@@ -181,7 +181,7 @@ func (t *collective) Ends() bool {
 			if t.out.Exit.Why == runner.TimedOut { // NCCL waits for ever for a node that does something else
 				f.Text += " nodes nccl-settings" // behind: Run: railbench doctor
 			}
-			f.Text += ". It had printed " + registry.Count(n, "row", "rows")
+			f.Text += ". It ended after " + registry.Count(n, "row", "rows")
 		}
 		t.rep.Note(f)
 		return false

@@ -118,7 +118,7 @@ func benchRelease(node string, s parse.NIXLSetup, rep *registry.Report) string {
 		return ""
 	}
 	if why := s.Facts["nixlbench error"]; why != "" {
-		rep.Add(steps.ProgramUnable, steps.Fail, "nixlbench on %s does not start: %s", node,
+		rep.Add(steps.ProgramUnable, steps.Fail, "nixlbench on %s does not start (%s). Run: railbench doctor libraries", node,
 			strings.TrimPrefix(why, "nixlbench: "))
 		return ""
 	}

@@ -50,7 +50,7 @@ func TestNIXLCheck(t *testing.T) {
 			kindtest.Swap(t, kindtest.Swap(t, good, ": yes", ": no"), "nixlbench --benchmark_group",
 				"nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --benchmark_group"), nil,
 			steps.Fail, steps.ProgramUnable,
-			[]string{"nixlbench on spark-01 does not start: sh: 1: nixlbench: Exec format error"},
+			[]string{"nixlbench on spark-01 does not start (sh: 1: nixlbench: Exec format error)"},
 		},
 		{
 			"NIXL differs", kindtest.Swap(t, good, `"nixl":"1.4.0"`, `"nixl":"1.1.0"`), good, nil, steps.Warn, steps.NIXLDiffers,

@@ -144,7 +144,7 @@ func TestWriteBandwidth(t *testing.T) {
 		{
 			"the twin is not in the list", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = s.Bytes[:6] }),
 			steps.Inconclusive, steps.NotCounted,
-			[]string{"byte counter is unusable"},
+			[]string{"the byte counter of roceP2p1s0f0 on spark-01 is unusable"},
 		},
 		{"a port that is down need not be read", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Here].Rails[3].State = "DOWN"

@@ -379,11 +379,11 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 		}
 		ok = false
 	}
-	few := func(names []string) registry.List {
-		if len(names) > 3 {
-			names = append(names[:1:1], fmt.Sprintf("%d more", len(names)-1))
+	few := func(names []string) string {
+		if len(names) == 1 {
+			return names[0]
 		}
-		return names
+		return fmt.Sprintf("%d tests (the first is %s)", len(names), names[0])
 	}
 	for _, f := range causes {
 		rep.Add(f.Code, f.Grade, "%s: %s", few(failed[f]), f.Text)
