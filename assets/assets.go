@@ -16,8 +16,7 @@ var Tutorial embed.FS
 //go:embed checklist
 var Checklist embed.FS
 
-// Stage holds stage/*.md, the cells of a demo that are beside the tutorial's way: read by
-// steps/runbook, too.
+// Stage holds stage/*.md, the cells of a demo that are next to the tutorial's way: read by steps/runbook, too.
 //
 //go:embed stage
 var Stage embed.FS
@@ -27,7 +26,7 @@ var Stage embed.FS
 //go:embed show/show.md
 var Show []byte
 
-// Runbook is runbook/example.md, with which somebody's own runbook begins.
+// Runbook is runbook/example.md, with which another user's own runbook begins.
 //
 //go:embed runbook/example.md
 var Runbook []byte

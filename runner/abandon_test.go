@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// A leash that does not end is given up: its streams end, whoever writes to it is told, and
-// nobody waits for it any more. Without that a script in an uninterruptible sleep would hold
-// its run for ever.
+// A leash that does not end is given up: its streams end, whoever writes to it is told, and no one waits for it any
+// more. Without that a script in an uninterruptible sleep would hold its run for ever.
 func TestAnAbandonedLeashIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	p, err := local{}.launch(t.Context(), "exec sleep 100000")

@@ -51,8 +51,8 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// What a configuration says means to railbench what it means to ssh: read with ssh -G, and by the
-// library where there is no ssh. Nothing with SHA-1 is offered unless somebody asks for it.
+// What a configuration says means to railbench what it means to ssh: read with ssh -G, and by the library where there
+// is no ssh. Nothing with SHA-1 is offered unless a user asks for it.
 func TestAlgorithms(t *testing.T) {
 	const sha1Kex, sha1Key, cbc = "diffie-hellman-group14-sha1", "ssh-rsa", "aes128-cbc"
 	for _, c := range []struct {
@@ -247,8 +247,8 @@ func TestWeakHostKeys(t *testing.T) {
 	}
 }
 
-// Whoever says that nobody is to be asked, or has known hosts that railbench can't see, has no key
-// accepted behind his back.
+// Whoever says that no one is to be asked, or has known hosts that railbench can't see, has no key accepted behind
+// his back.
 func TestUnknownHosts(t *testing.T) {
 	key := newSigner(t)
 	for name, c := range map[string]struct {
@@ -303,8 +303,8 @@ func TestNobodyIsAsked(t *testing.T) {
 	}
 }
 
-// TestBadLines: a line of known_hosts that is no key, and one that is longer than the library reads, refuse
-// no host, and revoke what they revoke.
+// TestBadLines: a line of known_hosts that is not a key, and one that is longer than the library reads, refuse no
+// host, and revoke what they revoke.
 func TestBadLines(t *testing.T) {
 	line := func() string {
 		key := newSigner(t)
@@ -360,7 +360,7 @@ func TestRememberedForOneHost(t *testing.T) {
 	}
 }
 
-// newSigner is a key that nobody has yet.
+// newSigner is a key that no one has yet.
 func newSigner(t *testing.T) ssh.Signer {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(nil)

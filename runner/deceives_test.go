@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// What is not seen, or seen as something that the shell minds, is no text of a script.
+// What is not seen, or seen as something that the shell minds, is not a text of a script.
 func TestDeceives(t *testing.T) {
 	t.Parallel()
 	for _, r := range "\u00a0\u1680\u2003\u2007\u202f\u205f\u3000\u2800\u3164\u115f\u1160\uffa0\u034f\u17b4\u180e\u200b\u200c" +

@@ -41,7 +41,7 @@ func TestDialsFromWhereItIsToldTo(t *testing.T) {
 		{Target{BindInterface: loopbackName(t), Network: "tcp4"}, "127.0.0.1", ""},
 		{Target{BindInterface: loopbackName(t)}, "127.0.0.1", ""},
 		{Target{BindInterface: "no-such"}, "", "no-such"},
-		{Target{BindAddress: "192.0.2.1"}, "", "192.0.2.1"}, // nobody's (RFC 5737)
+		{Target{BindAddress: "192.0.2.1"}, "", "192.0.2.1"}, // no one's (RFC 5737)
 	} {
 		c.target.Host, c.target.Port = "127.0.0.1", n
 		conn, err := c.target.dial(t.Context())

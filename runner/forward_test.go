@@ -16,7 +16,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// echo dials somebody who sends back what is said.
+// echo dials a person who sends back what is said.
 func echo(context.Context) (net.Conn, error) {
 	near, far := net.Pipe()
 	go func() {
@@ -115,8 +115,7 @@ func TestForwardCloseOfASilentNode(t *testing.T) {
 	n.Close()
 }
 
-// Many connections at once that nobody on this side accepts do not hold up the
-// rest of the SSH connection.
+// Many connections at once that no one on this side accepts do not hold up the rest of the SSH connection.
 func TestForwardFlood(t *testing.T) {
 	testform.Tool(t, "curl")
 	n := dial(t, nodetest.StartSshd(t), nil)

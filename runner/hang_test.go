@@ -17,8 +17,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// TestConfigurationsThatHang: ssh's configuration may be a pipe, wait for something, or leave
-// something behind that goes on. Nobody waits for any of them.
+// TestConfigurationsThatHang: ssh's configuration may be a pipe, wait for something, or leave something behind that
+// goes on. No one waits for any of them.
 func TestConfigurationsThatHang(t *testing.T) {
 	t.Parallel()
 	testform.Tool(t, "ssh")
@@ -36,7 +36,7 @@ func TestConfigurationsThatHang(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		config string
-		cancel bool // what is waited for is somebody's wish, and he has given up
+		cancel bool // what is waited for is another user's wish, and he has given up
 		says   string
 	}{
 		"a pipe":   {pipe, false, "it is a pipe"},
@@ -113,8 +113,8 @@ func TestAgentsThatHang(t *testing.T) {
 	}
 }
 
-// TestJumpsAreLookedUpOnce: a configuration is asked about as it is at the start. What somebody
-// writes into it later runs nothing when a lost connection comes back.
+// TestJumpsAreLookedUpOnce: a configuration is asked about as it is at the start. What a user writes into it later
+// runs nothing when a lost connection comes back.
 func TestJumpsAreLookedUpOnce(t *testing.T) {
 	t.Parallel()
 	s := nodetest.StartSshd(t)

@@ -90,12 +90,10 @@ func (w *lineWriter) hand() {
 	w.out = w.out[:0]
 }
 
-// A cleaner cuts a stream into lines from which every escape sequence is
-// removed, also one that is split across reads, and in which every other
-// control character is made visible. A line end is LF, CR LF, or a lone CR:
-// what a progress meter overwrites on a terminal stands one below the other.
-// What SGR sequences say of a line's looks is kept beside it, up to its end: a
-// tool that dies with red text on must not paint what comes after it.
+// A cleaner cuts a stream into lines from which every escape sequence is removed, also one that is split across
+// reads, and in which every other control character is made visible. A line end is LF, CR LF, or a lone CR: what a
+// progress meter overwrites on a terminal stands one below the other. What SGR sequences say of a line's looks is
+// kept next to it, up to its end: a tool that dies with red text on must not paint what comes after it.
 type cleaner struct {
 	stream Stream
 	mark   string // what a line of the leash starts with; empty where it says nothing

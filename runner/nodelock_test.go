@@ -17,7 +17,7 @@ import (
 // locksAs makes this program a railbench that locks this machine, for as long as its stdin.
 const locksAs, claimsAt = "RAILBENCH_TEST_CLAIMS_AS", "RAILBENCH_TEST_CLAIMS_AT"
 
-// TestClaimer is no test: it is the other railbench, in a process of its own.
+// TestClaimer is not a test: it is the other railbench, in a process of its own.
 func TestClaimer(t *testing.T) {
 	who := os.Getenv(locksAs)
 	if who == "" {
@@ -96,7 +96,7 @@ func TestClaim(t *testing.T) {
 			}
 		}
 	}
-	// Whoever has another lock on this machine is nobody that anybody waits for.
+	// Whoever has another lock on this machine is no one that anybody waits for.
 	if other := startClaimer(t, "carol", t.TempDir()); other.said != `took true by "" (<nil>)` {
 		t.Fatal(other.said)
 	}

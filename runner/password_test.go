@@ -41,7 +41,7 @@ func TestPasswordByPAM(t *testing.T) {
 			if !exit.OK() || len(stdout) != 1 || stdout[0] != "railbench-guest" {
 				t.Errorf("%s: %q", exit, stdout)
 			}
-			// A second channel asks nobody, nor does a connection that comes back.
+			// A second channel asks no one, nor does a connection that comes back.
 			n.Close()
 			// Who gives up is told what to do, and nothing is tried without him.
 			for _, secrets := range [][]string{nil, {"wrong", "wrong", "wrong", "wrong", "wrong", "wrong"}} {

@@ -120,10 +120,10 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Deceives reports whether a character of a script isn't what it is seen as: it is Hidden or drawn as nothing, it is a
-// blank that the shell takes for a letter, or it looks like a character that the shell minds. Behind one of these #
-// begins no comment, and what looks like one runs. What a font alone decides is taken for unseen: private use, and what
-// is no character at all. So are the joiners: scripts are read as they stand, and not as a language.
+// Deceives reports whether a character of a script isn't what it is seen as: it is Hidden or drawn as nothing, it is
+// a blank that the shell takes for a letter, or it looks like a character that the shell minds. Behind one of these #
+// begins no comment, and what looks like one runs. What a font alone decides is taken for unseen: private use, and
+// what is not a character at all. So are the joiners: scripts are read as they stand, and not as a language.
 func Deceives(r rune) bool {
 	switch r {
 	case '\u200c', '\u200d', // the joiners

@@ -125,7 +125,7 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// An srun that nobody answers goes on for minutes, whatever it was told: it is given up, and nothing is left of it.
+// An srun that no one answers goes on for minutes, whatever it was told: it is given up, and nothing is left of it.
 func TestSrunHangs(t *testing.T) {
 	testform.NeedsFull(t, "waits for a limit of five seconds")
 	dir := t.TempDir()
@@ -273,7 +273,7 @@ func TestAllocate(t *testing.T) {
 		t.Errorf("%q", stdout)
 	}
 	n.Close()
-	// Another one waits, until nobody wants it any more.
+	// Another one waits, until no one wants it any more.
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	if _, err := runner.Allocate(short, rig.Partition, 1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nodes that were not free: %v", err)
@@ -301,7 +301,7 @@ func TestAllocate(t *testing.T) {
 		partition string
 		nodes     int
 	}{{"nowhere", 1}, {rig.Partition, 9}, {"-x", 1}, {"a;b", 1}, {rig.Partition, 0}} {
-		// More nodes than there are is no error of Slurm's: it waits for them.
+		// More nodes than there are is not an error of Slurm's: it waits for them.
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if a, err := runner.Allocate(ctx, c.partition, c.nodes); err == nil {
 			t.Errorf("%+v: %+v", c, a)
@@ -317,7 +317,7 @@ func TestAllocate(t *testing.T) {
 	gone("what can't be given")
 }
 
-// TestAllocateIsInterrupted: a salloc that has closed its output and goes on holds nobody up.
+// TestAllocateIsInterrupted: a salloc that has closed its output and goes on holds no one up.
 func TestAllocateIsInterrupted(t *testing.T) {
 	testform.NeedsFull(t, "waits for a limit")
 	bin := t.TempDir()

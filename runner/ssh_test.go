@@ -46,7 +46,7 @@ type asker struct {
 	secrets  []string
 	hostKeys []runner.HostKeyQuestion
 	asked    []runner.SecretQuestion
-	slow     time.Duration // how long somebody takes to answer
+	slow     time.Duration // how long a user takes to answer
 }
 
 func (a *asker) HostKey(_ context.Context, q runner.HostKeyQuestion) (bool, error) {
@@ -167,7 +167,7 @@ func keyList(t *testing.T, public ...string) string {
 	return file
 }
 
-// Other keys may be revoked, and lines of known_hosts that are no keys are nobody's obstacle.
+// Other keys may be revoked, and lines of known_hosts that are not keys are no one's obstacle.
 func TestSSHOtherKeysMayBeRevoked(t *testing.T) {
 	s := nodetest.StartSshd(t)
 	other := otherKey(t, s, "")

@@ -47,9 +47,8 @@ func runAs(ctx context.Context, l launcher, su *sudo, s Script, emit func(Line))
 	return exit, err
 }
 
-// lost is the error of a script that sudo did not start: it let the user run others before, and lets him
-// run nothing now. It is nil where he may still, and something else ended the script. The next
-// script finds out anew.
+// lost is the error of a script that sudo did not start: it let the user run others before, and lets him run nothing
+// now. It is nil where he may still, and something else ended the script. The next script finds out again.
 func (su *sudo) lost(ctx context.Context, l launcher, prefix, secret, complaint string) error {
 	may := false
 	if secret == "" {
@@ -69,8 +68,8 @@ func (su *sudo) lost(ctx context.Context, l launcher, prefix, secret, complaint 
 		cmp.Or(strings.TrimPrefix(complaint, "sudo: "), "it says nothing")), "See sudo -l there")
 }
 
-// how tells the words before a command and the line on stdin that make it run
-// as root: nothing where the user is root.
+// how reports the words before a command and the line on stdin that make it run as root: nothing where the user is
+// root.
 func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err error) {
 	su.mu.Lock()
 	defer su.mu.Unlock()
@@ -135,9 +134,8 @@ func (su *sudo) password(ctx context.Context, l launcher) (string, error) {
 	return answer + "\n", err
 }
 
-// AskSudo asks for a node's sudo password until accepts takes it, or often enough.
-// accepts gives what sudo says beside that a password is wrong, too: above all that it is
-// right, and that the user may not use sudo all the same.
+// AskSudo asks for a node's sudo password until accepts takes it, or often enough. accepts gives what sudo says next
+// to that a password is wrong, too: above all that it is right, and that the user may not use sudo all the same.
 func AskSudo(
 	ctx context.Context, ask Asker, node string, accepts func(string) (ok bool, said string, err error),
 ) (string, error) {

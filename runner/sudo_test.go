@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// TestRootIsLost: a sudoers file that changes while scripts run is told as that, and is looked at anew.
+// TestRootIsLost: a sudoers file that changes while scripts run is told as that, and is looked at again.
 func TestRootIsLost(t *testing.T) {
 	testform.NeedsFull(t, "starts many processes")
 	dir := t.TempDir()

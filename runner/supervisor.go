@@ -54,11 +54,11 @@ const (
 	spareID   = "-"
 	leashName = "railbench-leash"
 	leashRS   = 0x1e // the record separator of ASCII, which begins the leash's own lines
-	// One beat in flight when the limit is reached and one for a slow start: the
-	// limit here ends the script first, the node's is the one that needs nobody.
+	// One beat in flight when the limit is reached and one for a slow start: the limit here ends the script first,
+	// the node's is the one that needs no one.
 	spareBeats = 2
 
-	leashEnd  = "\n" // is no heartbeat
+	leashEnd  = "\n" // is not a heartbeat
 	overAgain = "over again"
 )
 

@@ -30,8 +30,8 @@ func (a altered) launch(ctx context.Context, command string) (*process, error) {
 	return a.local.launch(ctx, a.alter(command))
 }
 
-// ways are how a process tries to outlive its script; each tells its number. What the last ones do no
-// process group, no session, no signal and no mark in the environment finds.
+// ways are how a process tries to outlive its script; each reports its number. What the last ones do no process
+// group, no session, no signal and no mark in the environment finds.
 const ways = `
 i=0
 while [ "$i" -lt "$COUNT" ]; do
@@ -78,8 +78,8 @@ func TestNothingSurvives(t *testing.T) {
 		"parent": {without("/sys/fs/cgroup"), func() bool { return true }, kinds},
 		"shell":  {without(perls...), canGroup, kinds},
 		"scope":  {scoped(t), canGroup, kinds},
-		// As on a node without perl, control groups and systemd: what privileges tells of. The last kinds
-		// are found there by the output that they hold.
+		// As on a node without perl, control groups and systemd: what privileges reports. The last kinds are found
+		// there by the output that they hold.
 		"nothing": {without(slices.Concat(perls, groups)...), func() bool { return true }, kinds},
 	} {
 		for how, run := range map[string]struct {
@@ -258,7 +258,7 @@ func canGroup() bool {
 	return err == nil && catches == "group"
 }
 
-// A control group that is left of a process long gone, whose number is given again, keeps nobody from one.
+// A control group that is left of a process long gone, whose number is given again, keeps no one from one.
 func TestGroupOfTheSameName(t *testing.T) {
 	testform.NeedsFull(t, "makes a control group")
 	t.Parallel()

@@ -28,7 +28,7 @@ type Target struct {
 	Host, User string
 	Port       int
 	Identities []string // private key files, ~ expanded
-	// Beside those that stand by their keys' names.
+	// Next to those that stand by their keys' names.
 	Certificates []string
 	// IdentitiesOnly leaves out the agent's keys that no identity file names.
 	IdentitiesOnly bool
@@ -49,10 +49,10 @@ type Target struct {
 	// The name that known_hosts has it by, empty for its own.
 	HostKeyAlias string
 	AcceptNew    bool // StrictHostKeyChecking accept-new, or off
-	// StrictHostKeyChecking yes: a host that isn't known is refused, and nobody is asked.
+	// StrictHostKeyChecking yes: a host that isn't known is refused, and no one is asked.
 	OnlyKnown      bool
 	HashKnownHosts bool
-	// Batch is BatchMode: nobody is asked for a password, a passphrase or about a host.
+	// Batch is BatchMode: no one is asked for a password, a passphrase or about a host.
 	Batch bool
 	// Ways to log in, in their order: ssh's names of those that it allows; all where nil.
 	Ways []string
@@ -134,7 +134,7 @@ func splitDest(dest string) (user, host, port string, err error) {
 // configLimit is how long ssh may take to read its configuration: Match exec may ask a network.
 const configLimit = 30 * time.Second
 
-// configBytes is how long a configuration that somebody names may be: ssh's own examples have a few KB.
+// configBytes is how long a configuration that a user names may be: ssh's own examples have a few KB.
 const configBytes = 1 << 20
 
 // askSSH has ssh itself read its configuration: it knows Match, Include and what the
@@ -231,7 +231,7 @@ func target(get configured, user, host, port string) (Target, error) {
 		t.Prompts = n
 	}
 	var err error
-	// Of what is no number nothing is guessed: port 22 of another host may be somebody else's.
+	// Of what is not a number nothing is guessed: port 22 of another host may be another user's.
 	if t.Port, err = strconv.Atoi(cmp.Or(port, get.one("Port"), "22")); err != nil {
 		return t, fmt.Errorf("the ssh configuration of %s has the port %q", host, get.one("Port"))
 	}
@@ -257,8 +257,7 @@ func target(get configured, user, host, port string) (Target, error) {
 	return t, err
 }
 
-// alive is how long ssh would wait for a host that is silent. It tells 0 where the host is not
-// to be asked at all.
+// alive is how long ssh would wait for a host that is silent. It reports 0 where the host is not to be asked at all.
 func alive(get configured) time.Duration {
 	seconds, err := strconv.Atoi(get.one("ServerAliveInterval"))
 	count, countErr := strconv.Atoi(cmp.Or(get.one("ServerAliveCountMax"), "3"))
@@ -470,7 +469,7 @@ func explain(err error, t Target, node string) error {
 		e.Hint = "Install a key there with " + t.copyID() +
 			", or name the right one with IdentityFile in ~/.ssh/config"
 	case strings.Contains(message, "Too many authentication failures"):
-		// sshd's own words. Trying again would only lock somebody out.
+		// sshd's own words. Trying again would only lock a user out.
 		e.Kind = NotPermitted
 		e.Err = said{"the host rejected too many keys or passwords", err}
 		e.Hint = "Name the right key with IdentityFile and IdentitiesOnly yes in ~/.ssh/config"

@@ -118,7 +118,7 @@ func TestTarget(t *testing.T) {
 		}},
 		{"globalknownhostsfile none", "", "", func(t *Target) { t.KnownHosts = []string{"/home/me/.ssh/known_hosts"} }},
 		{"knownhostscommand /bin/keys %H", "", "", func(t *Target) { t.KnownByCommand = true }},
-		// What nobody is to be asked for is not asked for.
+		// What no one is to be asked for is not asked for.
 		{"batchmode yes", "", "", func(t *Target) { t.Batch = true }},
 		{"numberofpasswordprompts 1", "", "", func(t *Target) { t.Prompts = 1 }},
 		{"passwordauthentication no", "", "", func(t *Target) { t.Ways = []string{"publickey", "keyboard-interactive"} }},
@@ -249,7 +249,7 @@ func TestConfigurationThatFloods(t *testing.T) {
 	}
 }
 
-// Nobody's configuration is endless: neither ssh nor the library is made to hold it.
+// No one's configuration is endless: neither ssh nor the library is made to hold it.
 func TestLongConfigurations(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config")

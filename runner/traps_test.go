@@ -12,8 +12,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// TestKeyFilesAreTraps: what stands where a file of keys is named may be a pipe that nobody
-// writes into, or have no end. Nobody waits for it, and no host is trusted because of it.
+// TestKeyFilesAreTraps: what stands where a file of keys is named may be a pipe that no one writes into, or have no
+// end. No one waits for it, and no host is trusted because of it.
 func TestKeyFilesAreTraps(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestKeyFilesAreTraps(t *testing.T) {
 			t.Errorf("%s was read as a configuration", filepath.Base(trap))
 		}
 	}
-	// ssh's way to keep no keys is no trap, and a link to a file of keys is that file.
+	// ssh's way to keep no keys is not a trap, and a link to a file of keys is that file.
 	if _, _, err := readKnownHosts([]string{os.DevNull}); err != nil {
 		t.Error(err)
 	}

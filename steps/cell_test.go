@@ -69,7 +69,7 @@ func TestTutorialLooksInTheChecklistToo(t *testing.T) {
 	if want := []string{"SIZE=1", "QPS=2", "MTU=4"}; !slices.Equal(got, want) {
 		t.Errorf("parameters %v, want %v", got, want)
 	}
-	// Of two that take something back nobody knows which one is meant; one that takes back all is none.
+	// Of two that take something back it is unknown which one is meant; one that takes back all is none.
 	if c, ok := tut.Undoing(); ok {
 		t.Errorf("%q is the one that takes back", c.ID)
 	}
@@ -109,7 +109,7 @@ func TestProgressCountsTheWay(t *testing.T) {
 	}
 }
 
-// A number of a node comes from a journal, which somebody may have written.
+// A number of a node comes from a journal, which a user may have written.
 func TestConnections(t *testing.T) {
 	up := Connection{State: 1, Why: "x"}
 	for _, node := range []int{-1, MostNodes, 1 << 30} {

@@ -136,7 +136,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// A sentence tells a phrase by its words in any order, and neither what it denies nor words that are far apart.
+// A sentence reports a phrase by its words in any order, and neither what it denies nor words that are far apart.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	all := slices.Repeat([]Saying{{"something else", nil, nil}}, 50) // words that few have weigh more

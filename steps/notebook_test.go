@@ -191,8 +191,8 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// A picture of a cell is drawn anew where its version is another: each event of the cell
-// makes one, those of others don't, and a cleared cell that runs again has none of before.
+// A picture of a cell is drawn again where its version is another: each event of the cell makes one, those of others
+// don't, and a cleared cell that runs again has none of before.
 func TestVersion(t *testing.T) {
 	n := NewNotebook(Tutorial{Parts: []Part{{ID: "p", Cells: []Cell{{ID: "a"}, {ID: "b"}}}}})
 	seen := map[Version]bool{n.Version("a"): true}

@@ -108,7 +108,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// What a cell of the tutorial changes later misleads nobody, but what others do after it.
+// What a cell of the tutorial changes later misleads no one, but what others do after it.
 func TestWhatTheTutorialChangesMakesNobodyStale(t *testing.T) {
 	mtu := func(to int) Event { return RigProbed{Rig: looked(func(r *Rail) { r.Netdev.MTU = to })} }
 	n := ran()

@@ -25,8 +25,8 @@ const (
 	mostWeight = 3.5
 	// A text whose words are scattered over the phrases of a saying means it at most so much: less than Sure.
 	scattered = 0.7
-	// A phrase that stands in a sentence by its words has at least so much weight, its words, as many as leastSaid, are
-	// no farther apart than so many times their number, and a long one may lack so much.
+	// A phrase that stands in a sentence by its words has at least so much weight, its words, as many as leastSaid,
+	// are not farther apart than so many times their number, and a long one may lack so much.
 	leastTold  = 5.5
 	mostSpread = 2
 	mostLacked = 0.25
@@ -174,8 +174,8 @@ func (s *Sayings) Told(sentence, context string) (found []Meant) {
 var faults = strings.Fields("hang slow broken half gone drop fallback timeout crash wrong wait mismatch same spik " +
 	"down onedirection regress limit unstabl fluctuat onerail instead")
 
-// tells is the weight of a phrase whose words are at some places; 0 where they are not, or too far apart. A long phrase
-// that names a fault may lack a word that is neither its rarest nor that fault.
+// reports is the weight of a phrase whose words are at some places; 0 where they are not, or too far apart. A long
+// phrase that names a fault may lack a word that is neither its rarest nor that fault.
 func (s *Sayings) tells(at map[term]int, about map[term]bool, phrase []term) float64 {
 	here, before, lacks, rarest, first, last, fault := 0, 0.0, 0.0, 0.0, math.MaxInt, 0, false
 	has := 0.0

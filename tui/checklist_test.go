@@ -58,7 +58,7 @@ func queued(ids ...string) (events []steps.Event) {
 	return events
 }
 
-// ends tells a run of a cell from its start to its verdict.
+// ends informs a run of a cell from its start to its verdict.
 func (s *screen) ends(run steps.RunID, id string, v steps.Verdict) {
 	s.t.Helper()
 	s.tell(steps.CellStarted{Run: run, Cell: id, At: s.now}, steps.CellEnded{Run: run, Cell: id, At: s.now, Verdict: v})
@@ -126,7 +126,7 @@ func TestFixFromTheChecklist(t *testing.T) {
 	s.asked()
 }
 
-// What was checked before a fix is checked again after it, and stands beside no fresh verdict as it was.
+// What was checked before a fix is checked again after it, and stands next to no fresh verdict as it was.
 func TestChecksRunAgainAfterAFix(t *testing.T) {
 	for name, c := range map[string]struct {
 		fix   steps.Grade
@@ -332,7 +332,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	}
 }
 
-// f in the box at a drill's end puts right what was found.
+// f in the box at a drill's end corrects what was found.
 func TestADrillsFaultIsPutRight(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: "MTUs differ"}

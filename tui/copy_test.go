@@ -203,7 +203,7 @@ func TestPager(t *testing.T) {
 	s.press("esc")
 	s.send(pagedMsg{})
 	s.seesNot("the pager:")
-	// A question has a deadline: nobody would see it behind a pager.
+	// A question has a deadline: no one would see it behind a pager.
 	ready := s.press("|")()
 	s.send(questionMsg(hostKey(nil)))
 	if s.send(ready) != nil {

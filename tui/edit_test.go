@@ -260,7 +260,7 @@ func TestTrust(t *testing.T) {
 	if !s.Model.scripts[c.ID] {
 		t.Error("its script is folded still")
 	}
-	s.press("s", "T") // another key in between: it is shown anew
+	s.press("s", "T") // another key in between: it is shown again
 	s.asked()
 	s.press("T")
 	s.asked("trust " + c.ID)
@@ -304,7 +304,7 @@ func TestOwnEditor(t *testing.T) {
 	s.send(editedMsg{msg.read, nil}) // nothing is edited any more
 }
 
-// A question that comes while somebody types waits: what is typed is no answer.
+// A question that comes while a user types waits: what is typed is not an answer.
 func TestQuestionsWaitForTheWriter(t *testing.T) {
 	for name, keys := range map[string][]string{
 		"editor": {"3", "E"}, "palette": {"ctrl+p"}, "symptom": {"C", "/"},

@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/rate"
 )
 
-// fakeSession records what it is asked for and tells what a test sends.
+// fakeSession records what it is asked for and says what a test sends.
 type fakeSession struct {
 	mu        sync.Mutex
 	calls     []string
@@ -170,7 +170,7 @@ func keyPress(name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg(k)
 }
 
-// tell folds events and lets the frame's pace pass.
+// report folds events and lets the frame's pace pass.
 func (s *screen) tell(events ...steps.Event) {
 	s.t.Helper()
 	s.Update(eventsMsg(events))
@@ -282,7 +282,7 @@ func sampleRig() steps.Rig {
 	return steps.Rig{Name: "sim", Simulated: true, Nodes: []steps.Node{{Name: "spark-02"}, {No: 1, Name: "spark-01"}}}
 }
 
-// connected is what a session tells first.
+// connected is what a session reports first.
 func connected() []steps.Event {
 	return []steps.Event{
 		steps.NodeChanged{Node: 0, State: 1},

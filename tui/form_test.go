@@ -121,7 +121,7 @@ func TestTheFormWhileACellRuns(t *testing.T) {
 	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 		steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(5, "x")})
 	s.sees("655369")
-	// A question waits until the form is left: what is typed is no answer.
+	// A question waits until the form is left: what is typed is not an answer.
 	s.send(questionMsg(secret(func(string, bool) {}, false)))
 	s.seesNot("sudo password")
 	s.sees("1 question waits", "655369")

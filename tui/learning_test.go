@@ -26,7 +26,7 @@ func (l *learned) put(text string) error {
 func (l *learned) PartRead(id string) error { return l.put("read " + id) }
 func (l *learned) CellRan(id string) error  { return l.put("ran " + id) }
 
-// A part is read when its end was seen, and a cell has run when it passed or warned. A page tells the state of now.
+// A part is read when its end was seen, and a cell has run when it passed or warned. A page reports the state of now.
 func TestLearning(t *testing.T) {
 	s := start(t, 80, 24)
 	var l learned

@@ -81,8 +81,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// References are links where the terminal has them, with their address beside them; elsewhere there
-// is nothing but the text.
+// References are links where the terminal has them, with their address next to them; elsewhere there is nothing but
+// the text.
 func TestReferencesAreLinks(t *testing.T) {
 	tutorial := sampleTutorial()
 	tutorial.Parts[0].Prose = "See [the sources](https://example.org/a-b) and <https://example.org/c>.\n"

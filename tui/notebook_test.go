@@ -474,7 +474,7 @@ func TestSpaceReadsOn(t *testing.T) {
 	s.asked()
 }
 
-// A key that does nothing says so, where nobody gives a presentation.
+// A key that does nothing says so, where no one gives a presentation.
 func TestNoKeyIsSilent(t *testing.T) {
 	s := start(t, 120, 40)
 	for key, says := range map[string]string{
@@ -541,7 +541,7 @@ func TestFoldingTheListAndFreeingTheMouse(t *testing.T) {
 	}
 }
 
-// A part is done when every cell of the way has run. Cells that stand beside it don't count, unless the part has no
+// A part is done when every cell of the way has run. Cells that stand next to it don't count, unless the part has no
 // others.
 func TestAPartOfCellsBesideTheWay(t *testing.T) {
 	cell := func(part, id string, aside bool) steps.Cell {

@@ -82,7 +82,7 @@ type Presentation struct {
 	Auto   bool          // the script begins, and goes on by itself
 	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands.
 	Pull func(out bool) error
-	// Tell reports the present slide to the presenter's notes in another terminal.
+	// Report reports the present slide to the presenter's notes in another terminal.
 	Tell func(script.Moment) error
 	// Mark gets the title of each cell that begins, for the recording.
 	Mark func(title string)

@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// loadable is a tutorial that has the cells of three loads beside it.
+// loadable is a tutorial that has the cells of three loads next to it.
 func loadable() steps.Tutorial {
 	t := sampleTutorial()
 	role := steps.Role{

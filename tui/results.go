@@ -53,7 +53,7 @@ func (pr *presenter) reach(events []steps.Event) {
 				continue
 			}
 			r := pr.resultOf(slide, e)
-			// A check beside a load, and a second visit that was cut short, take no rate away.
+			// A check next to a load, and a second visit that was cut short, take no rate away.
 			if before, again := pr.results.reached[slide]; !again || !r.Weaker(before) {
 				pr.results.reached[slide] = r
 			}

@@ -8,8 +8,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A session that goes on shows what it had; one that somebody else has open shows it,
-// and runs nothing.
+// A session that goes on shows what it had; one that another user has open shows it, and runs nothing.
 func TestSavedSession(t *testing.T) {
 	book := steps.NewNotebook(sampleTutorial())
 	for _, e := range []steps.Event{

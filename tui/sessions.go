@@ -163,7 +163,7 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 	saved := m.book.Saved
 	m.book = *book
 	m.book.Saved = saved
-	// The runbook that it is of may have been opened anew there, with parts that it had not.
+	// The runbook that it is of may have been opened again there, with parts that it had not.
 	for len(m.notebook.cursors) < len(m.parts()) {
 		m.notebook.cursors = append(m.notebook.cursors, cursor{})
 	}

@@ -67,7 +67,7 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	s.sees("from there", "✓ PASS SIMULATED", "read-only, and live")
 	s.press("3", "j", "enter")
 	s.asked()
-	// What to do is said beside the keys that work here, and not in place of them.
+	// What to do is said next to the keys that work here, and not in place of them.
 	s.sees("end the other railbench to run here", "↑↓ move")
 	book = book.Apply(steps.CellStarted{Run: 2, Cell: "gids"})
 	s.send(followedMsg(&book))
@@ -76,7 +76,7 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	}
 }
 
-// A runbook that changed on disk is offered anew, in a line that stays.
+// A runbook that changed on disk is offered again, in a line that stays.
 func TestAChangedRunbookIsOffered(t *testing.T) {
 	s := start(t, 100, 40)
 	s.press("r")

@@ -197,7 +197,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 	s, _, _ := staged(t)
 	s.key("a")
 	s.pass(1)
-	// esc asks, and the presentation goes on meanwhile; esc again, and any key that is no answer, stays.
+	// esc asks, and the presentation goes on meanwhile; esc again, and any key that is not an answer, stays.
 	for _, answer := range []string{"esc", "n"} {
 		s.key("esc")
 		s.key("space")
@@ -224,7 +224,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 	s.sees("2/2")
 }
 
-// Commands run side by side: a slide that begins anew plugs the cable in first, and pulls it then.
+// Commands run side by side: a slide that begins again plugs the cable in first, and pulls it then.
 func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
 	s, _, pulls := staged(t)
 	scenes := s.Model.opts.Presentation.Script.Slides

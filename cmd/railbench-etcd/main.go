@@ -70,7 +70,7 @@ func serve(ctx context.Context, dir string, stdout io.Writer, left <-chan struct
 		return err
 	}
 	if _, err := fmt.Fprintln(stdout, s.URL()); err != nil {
-		_ = s.Close() // nobody is there to hear of it
+		_ = s.Close() // no one is there to hear of it
 		return fmt.Errorf("print where etcd is: %w", err)
 	}
 	select {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// noOrigin is no origin that a browser knows. etcd takes an empty list for all of them.
+// noOrigin is not an origin that a browser knows. etcd takes an empty list for all of them.
 const noOrigin = "none"
 
 // closeToPages keeps web pages in a browser of this machine, or of a node, away from the etcd, which

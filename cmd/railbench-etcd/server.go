@@ -34,7 +34,7 @@ type Server struct {
 const (
 	startLimit = 10 * time.Second
 	closeLimit = 10 * time.Second
-	// Somebody else may take a free port before etcd does.
+	// Another user may take a free port before etcd does.
 	startTries = 5
 )
 
@@ -172,8 +172,8 @@ func freeAddress() (string, error) {
 	return ln.Addr().String(), nil
 }
 
-// A fatal is etcd's logger. It is silent: the terminal is somebody else's. What etcd
-// would end the process for ends only the goroutine that says it, and is kept.
+// A fatal is etcd's logger. It is silent: the terminal is another user's. What etcd would end the process for ends
+// only the goroutine that says it, and is kept.
 type fatal struct {
 	once sync.Once
 	told chan struct{}

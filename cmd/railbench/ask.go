@@ -28,7 +28,7 @@ type terminalAsker struct {
 	left int         // reads that go on: that of a question whose time is over takes the next one's answer
 }
 
-// An answer is a line that somebody has typed.
+// An answer is a line that a user has typed.
 type answer struct {
 	text string
 	err  error
@@ -117,7 +117,7 @@ func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(line) == "yes", err
 }
 
-// begin reads the terminal beside whoever waits: a read of it knows no context.
+// begin reads the terminal next to whoever waits: a read of it knows no context.
 func (a *terminalAsker) begin(read func() (string, error)) {
 	a.left++
 	go func() {
@@ -126,7 +126,8 @@ func (a *terminalAsker) begin(read func() (string, error)) {
 	}()
 }
 
-// turn begins one question, and gives what ends it. What was typed too late for the one before is no answer to it.
+// turn begins one question, and gives what ends it. What was typed too late for the one before is not an answer to
+// it.
 func (a *terminalAsker) turn() func() {
 	a.mu.Lock()
 	for {

@@ -13,10 +13,10 @@ import (
 	"github.com/railbench/railbench/runner"
 )
 
-// An answering is somebody at a terminal who types a line when he is asked.
+// An answering is a user at a terminal who types a line when he is asked.
 type answering struct {
 	keys  *os.File
-	types string // empty for nobody
+	types string // empty for no one
 }
 
 func (a *answering) Write(b []byte) (int, error) {
@@ -31,8 +31,8 @@ func (a *answering) say() error {
 	return err
 }
 
-// A question that nobody answered leaves a read of the terminal behind. It takes no answer away from the next one, and
-// none to it is taken for the next one's.
+// A question that no one answered leaves a read of the terminal behind. It takes no answer away from the next one,
+// and none to it is taken for the next one's.
 func TestAQuestionAfterOneThatNobodyAnswered(t *testing.T) {
 	t.Parallel()
 	keys, in, err := pty.Open()

@@ -27,7 +27,7 @@ func TestEveryVerbEndsWithABadServer(t *testing.T) {
 	if !testform.Full() {
 		verbs, stages = verbs[:1], []nodetest.Stage{nodetest.NeverOpensAChannel, nodetest.NeverExecs}
 	}
-	// They wait more than they work: beside each other, and in nobody's place.
+	// They wait more than they work: next to each other, and in no one's place.
 	var all sync.WaitGroup
 	defer all.Wait()
 	room := make(chan struct{}, 8)

@@ -28,8 +28,8 @@ const bookPath = "testdata/book"
 // laptop, and one of a large monitor.
 var bookSizes = [][2]int{{80, 24}, {120, 40}, {200, 60}}
 
-// TestBook compares what is seen with the book; go test ./cmd/railbench -run Book -update
-// writes it anew, for somebody to read the difference.
+// TestBook compares what is seen with the book; go test ./cmd/railbench -run Book -update writes it again, for a user
+// to read the difference.
 func TestBook(t *testing.T) {
 	t.Parallel()
 	whole := recordedWhole(t)
@@ -161,7 +161,7 @@ func partPages(t *testing.T, tp *tape, part int) string {
 	return c.String()
 }
 
-// A scene is how one gets to a screen that is no part of the tutorial.
+// A scene is how one gets to a screen that is not a part of the tutorial.
 type scene struct {
 	tape  *tape
 	opts  func(*tui.Options)
@@ -181,7 +181,7 @@ func scenePages(t *testing.T, s scene) string {
 	return c.String()
 }
 
-// scenes are the screens beside the parts.
+// scenes are the screens next to the parts.
 func scenes(whole, broken *tape) map[string]scene {
 	return map[string]scene{
 		"first": {tape: whole, steps: func(p *player, frame func(string)) {
@@ -375,7 +375,7 @@ func drilled(o *tui.Options) {
 	}
 }
 
-// changedOnDisk tells once that a file has changed.
+// changedOnDisk reports once that a file has changed.
 func changedOnDisk() func(*tui.Options) {
 	return func(o *tui.Options) {
 		told := false

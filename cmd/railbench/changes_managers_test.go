@@ -49,7 +49,7 @@ func (m *managed) Run(ctx context.Context, s runner.Script, emit func(runner.Lin
 	return m.Node.Run(ctx, s, emit)
 }
 
-// neverAsked fails a test in which somebody is asked whether a change shall be made.
+// neverAsked fails a test in which a user is asked whether a change shall be made.
 type neverAsked struct{ t *testing.T }
 
 func (n neverAsked) Change(_ context.Context, q steps.ChangeQuestion) (bool, error) {
@@ -201,7 +201,7 @@ func TestAManagerThatIsBusyIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A node on which nobody can become root any more once a script of that name is to run.
+// A node on which no one can become root any more once a script of that name is to run.
 type rootless struct {
 	runner.Node
 	from string

@@ -18,7 +18,7 @@ var hardwareMay = map[string][]string{
 	"bad-cable": {"rail-speed", "nixl-rails"},
 	// A rail in a bond is not measured by itself.
 	"bond-left-over": {"rail-speed"},
-	// Whether a rail without counters is idle nobody can tell.
+	// Whether a rail without counters is idle no one can report.
 	"counter-missing": {"idle-rails"},
 	// The client does not reach its server.
 	"firewall": {"rail-speed"},
@@ -27,9 +27,9 @@ var hardwareMay = map[string][]string{
 	"tool-missing": {"rail-speed"},
 	// What has no driver has no clock to look at.
 	"gpu-missing": {"gpu-clock", "tools-present"},
-	// Only root reads what a cable tells.
+	// Only root reads what a cable reports.
 	"sudo-password": {"cable"},
-	// A port without a cable has none to tell of.
+	// A port without a cable has none to report.
 	"cable-unplugged": {"cable"},
 	// The test's own rails are as hot.
 	"hot-adapter": {"rail-speed"},
@@ -37,7 +37,7 @@ var hardwareMay = map[string][]string{
 	"kexec-handover": {"versions"},
 }
 
-// Somebody's benchmark is not disturbed: where a rail is busy none is measured.
+// Another user's benchmark is not disturbed: where a rail is busy none is measured.
 func TestBusyRailsAreNotMeasured(t *testing.T) {
 	t.Parallel()
 	r, code, stderr := diagnose(t, "--fault", "hog", "rail-speed")

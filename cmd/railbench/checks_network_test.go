@@ -11,8 +11,8 @@ import (
 var networkMay = map[string][]string{
 	"duplicate-ip":   {"reboot-safe"}, // the address that is there twice is in no configuration
 	"rail-unmanaged": {"reboot-safe"},
-	"profile-stray":  {"reboot-safe"},               // what was set beside its lease is in no configuration
-	"manager-mute":   {"reboot-safe"},               // nobody tells whether a profile has the addresses
+	"profile-stray":  {"reboot-safe"},               // what was set next to its lease is in no configuration
+	"manager-mute":   {"reboot-safe"},               // no one says whether a profile has the addresses
 	"mtu-mismatch":   {"reboot-safe", "rail-speed"}, // nor is an MTU that was set by hand
 	"link-down":      {"routes"},                    // what is down has no way
 	// Its packets go to another function.
@@ -23,13 +23,13 @@ var networkMay = map[string][]string{
 		"reboot-safe", "path-loss", "duplicate-ip", "arp-flux", "mtu-equal", "rail-bond", "bond-health",
 		"rail-speed", "ping", "link-up", "nixl-rails", "nixl-threads",
 	},
-	// It was made by hand, beside a manager that may take its links back.
+	// It was made by hand, next to a manager that may take its links back.
 	"bond-left-over": {"reboot-safe", "rail-managers"},
 	// What a test per rail needs is not there.
 	"roce-lag": {"reboot-safe", "rail-managers", "adapter-present", "rail-speed", "nixl-rails", "nixl-threads"},
 }
 
-// A file that gives an address to another interface, or names it as a gateway, gives it to nobody else at a boot.
+// A file that gives an address to another interface, or names it as a gateway, gives it to no one else at a boot.
 func TestSavedAddressIsTheInterfaces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, rail, other string }{

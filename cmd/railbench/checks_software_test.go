@@ -21,7 +21,7 @@ var softwareMay = map[string][]string{
 	"counter-missing": {"nixl-rails"},
 	"counter-reset":   {"nixl-rails"},
 	"hog":             {"nixl-rails"},
-	"library-missing": append([]string{"versions"}, nixlTests...), // it doesn't start, and so tells no version
+	"library-missing": append([]string{"versions"}, nixlTests...), // it doesn't start, and so reports no version
 	"link-down":       {"nixl-rails"},
 	"memlock":         nixlTests,
 	"nixl-missing":    nixlTests,
@@ -31,7 +31,7 @@ var softwareMay = map[string][]string{
 	"ucx-no-verbs":    nixlTests,
 }
 
-// ulimit doesn't bind who has CAP_IPC_LOCK (14) in the first user namespace, and the check tells who has.
+// ulimit doesn't bind who has CAP_IPC_LOCK (14) in the first user namespace, and the check says who has.
 func TestWhoLocksWithoutALimit(t *testing.T) {
 	t.Parallel()
 	status, err := os.ReadFile("/proc/self/status")
@@ -93,7 +93,7 @@ func TestPacketFilterOfTheKernelsOwn(t *testing.T) {
 		if err := os.WriteFile(dir+"/builtin", []byte(builtin), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// Nobody has to become root for it.
+		// No one has to become root for it.
 		out := onThisMachine(t, "firewall", nil, func(body string) string {
 			return "id() { echo 1000; }\nsudo() { false; }\n" + strings.NewReplacer("/sys/module", dir+"/module",
 				"/lib/modules/$(uname -r)/modules.builtin", dir+"/builtin").Replace(body)
@@ -115,7 +115,7 @@ func TestRemovedPackageIsMissing(t *testing.T) {
 		// As the real one: it shows what the format asks for, and ends well for a package that was removed.
 		dpkg := "#!/bin/sh\ncase $2 in\n*Package*db:Status-Status*) echo 'rdma-core " + status +
 			" 52.0-1' ;;\nesac\n"
-		// Who is started by another test meanwhile would hold it open for writing, and nobody can run it then.
+		// Who is started by another test meanwhile would hold it open for writing, and no one can run it then.
 		syscall.ForkLock.RLock()
 		err := os.WriteFile(dir+"/dpkg-query", []byte(dpkg), 0o755)
 		syscall.ForkLock.RUnlock()

@@ -43,8 +43,8 @@ func (r doctorObject) wantCode(unreachable bool) int {
 	}
 }
 
-// mayFind lists, by fault, the checks that may see it beside those that have to: it
-// is no fault of theirs, and what they say follows from it. "*" is all of them.
+// mayFind lists, by fault, the checks that may see it next to those that have to: it is not a fault of theirs, and
+// what they say follows from it. "*" is all of them.
 func mayFind(fault string) []string {
 	if fault == "peer-dead" {
 		return []string{"*"}
@@ -116,8 +116,8 @@ func TestHealthyRigHasNoFinding(t *testing.T) {
 	}
 }
 
-// TestFixesPutRight: what a check offers to put right is right afterwards, or the cell says why not. A fix that
-// does nothing for what was found is not offered.
+// TestFixesPutRight: what a check offers to correct is right afterwards, or the cell says why not. A fix that does
+// nothing for what was found is not offered.
 func TestFixesPutRight(t *testing.T) {
 	t.Parallel()
 	list, _, err := tutorial()

@@ -113,7 +113,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 }
 
 // Of four nodes behind a switch one is slow: a collective, which is as fast as that one, names it where something on
-// it tells, and else says what would find it.
+// it reports, and else says what would find it.
 func TestACollectiveNamesTheSlowNode(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {

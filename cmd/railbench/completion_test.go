@@ -32,7 +32,7 @@ func TestCompletionsOffer(t *testing.T) {
 	t.Parallel()
 	mine := filepath.Join(t.TempDir(), "mine.md")
 	asked(t, "new", mine)
-	// Nobody is at these addresses: who connects to them waits, and is found.
+	// No one is at these addresses: who connects to them waits, and is found.
 	lab := filepath.Join(t.TempDir(), "lab.toml")
 	if err := os.WriteFile(lab, []byte("name = \"lab\"\n[[node]]\nname = \"left\"\nssh = \"u@192.0.2.1\"\n"+
 		"[[node]]\nname = \"mid\"\nssh = \"u@192.0.2.2\"\n[[node]]\nname = \"right\"\nssh = \"u@192.0.2.3\"\n"),
@@ -134,7 +134,7 @@ func inShell(t *testing.T, environ []string, name string, args ...string) string
 	return string(out)
 }
 
-// bash completes with the script as it does for somebody who presses tab.
+// bash completes with the script as it does for a person who presses tab.
 func TestCompletionsInBash(t *testing.T) {
 	t.Parallel()
 	testform.Tool(t, "bash")

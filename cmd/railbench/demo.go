@@ -128,7 +128,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 		opts.Presentation.Script, opts.Presentation.Auto = shown, o.auto
 	case o.open:
 		return fmt.Errorf("%s: %w", name, err)
-	default: // a runbook of somebody's own hasn't the built-in show's cells
+	default: // a runbook of another user's own hasn't the built-in show's cells
 		return nil
 	}
 	if rig := b.simRig; rig != nil {
@@ -144,7 +144,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	if path, err := showPath(); err == nil {
 		var mu sync.Mutex
 		last := 0
-		// The screen tells from several goroutines: a moment that comes late replaces no newer one.
+		// The screen reports from several goroutines: a moment that comes late replaces no newer one.
 		opts.Presentation.Tell = func(at script.Moment) error {
 			mu.Lock()
 			defer mu.Unlock()

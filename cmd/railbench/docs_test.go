@@ -98,8 +98,8 @@ func docFiles(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDocs holds README and the pages to the program: what is in their blocks comes from
-// it, and go test ./cmd/railbench -run Docs -update writes them anew.
+// TestDocs holds README and the pages to the program: what is in their blocks comes from it, and go test
+// ./cmd/railbench -run Docs -update writes them again.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	files := docFiles(t)
@@ -431,7 +431,7 @@ func TestDocsCoverage(t *testing.T) {
 	}
 }
 
-// TestDocsFacts: what a comment cites is there, and every fact is cited by somebody.
+// TestDocsFacts: what a comment cites is there, and every fact is cited by a user.
 func TestDocsFacts(t *testing.T) {
 	t.Parallel()
 	anchors := map[string]bool{}
@@ -501,7 +501,7 @@ func cutBlock(t *testing.T, path, text, name string) (before, block, after strin
 	return text[:i+len(begin)], text[i+len(begin) : j], text[j:]
 }
 
-// TestContributing looks for what CONTRIBUTING names and nobody has any more.
+// TestContributing looks for what CONTRIBUTING names and no one has any more.
 func TestContributing(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../CONTRIBUTING.md")

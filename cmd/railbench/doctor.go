@@ -68,7 +68,7 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	return cmd
 }
 
-// run looks, puts right what it may, and prints the result whatever becomes of the nodes.
+// run looks, corrects what it may, and prints the result whatever becomes of the nodes.
 func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
 	if f.timeout < 0 {
@@ -156,7 +156,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	return end
 }
 
-// fixes is what puts right what a check has found on the bench's rig, to be pasted into a shell.
+// fixes is what corrects what a check has found on the bench's rig, to be pasted into a shell.
 func (b *bench) fixes(check string) string {
 	args := []string{"doctor", check, "--fix"}
 	if b.simRig != nil { // and not whichever rig is one's own
@@ -165,7 +165,7 @@ func (b *bench) fixes(check string) string {
 	return b.options.Command(args...)
 }
 
-// maxSymptom bounds what is read of a text that somebody pipes in.
+// maxSymptom bounds what is read of a text that a user pipes in.
 const maxSymptom = 1 << 20
 
 // checks are those that are asked for, and what leads to them where a symptom does.
@@ -213,7 +213,7 @@ type doctor struct {
 	*session.Follower
 	tutorial steps.Tutorial
 	out      io.Writer       // what is done, while it is
-	fixed    map[string]bool // checks that were put right
+	fixed    map[string]bool // checks that were corrected
 }
 
 // run runs cells to their ends, the checks among them side by side.
@@ -225,14 +225,13 @@ func (d *doctor) run(ctx context.Context, cells []steps.Cell) {
 	d.Run(ctx, ids...)
 }
 
-// amiss reports whether something was found, which a fix may put right.
+// amiss reports whether something was found, which a fix may correct.
 func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn }
 
-// fix runs the fix of every check that found something, each once, and the check
-// again. What a fix did shows elsewhere, too: a bond that is gone leaves a rail
-// without an address. So all are looked at anew, until nothing is left that a fix
-// could do.
-// Checks that move data take their time, so of those only what found something is looked at again.
+// fix runs the fix of every check that found something, each once, and the check again. What a fix did shows
+// elsewhere, too: a bond that is gone leaves a rail without an address. So all are looked at again, until nothing is
+// left that a fix could do. Checks that move data take their time, so of those only what found something is looked at
+// again.
 func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 	tried := map[string]bool{}
 	for d.fixOnce(ctx, checks, tried) {
@@ -250,8 +249,8 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 	}
 }
 
-// fixOnce goes through the checks once; it reports whether a fix changed anything. A
-// check is looked at anew before its fix: another's may have cured it.
+// fixOnce goes through the checks once; it reports whether a fix changed anything. A check is looked at again before
+// its fix: another's may have cured it.
 func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[string]bool) (changed bool) {
 	for _, c := range checks {
 		cell, ok := d.cure(c, tried)
@@ -261,7 +260,7 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 		if changed {
 			d.run(ctx, []steps.Cell{c})
 			d.fixed[c.ID] = d.Ended[c.ID].Verdict.Grade == steps.Pass
-			// What it says now is what is put right: nothing is, for what was found before.
+			// What it says now is what is corrected: nothing is, for what was found before.
 			if cell, ok = d.cure(c, tried); !ok {
 				continue
 			}
@@ -279,7 +278,7 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 	return changed
 }
 
-// cure is the cell that puts right what a check has found, where there is one that was not tried.
+// cure is the cell that corrects what a check has found, where there is one that was not tried.
 func (d *doctor) cure(c steps.Cell, tried map[string]bool) (cell steps.Cell, ok bool) {
 	v := d.Ended[c.ID].Verdict
 	if !amiss(v.Grade) {
@@ -316,7 +315,7 @@ type checkObject struct {
 	Evidence []steps.Evidence `json:"evidence"`
 	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
 	Fixed    bool             `json:"fixed,omitempty"`
-	// By the nodes' time. What only looks runs beside others.
+	// By the nodes' time. What only looks runs next to others.
 	ElapsedMS int64 `json:"elapsedMS"`
 }
 

@@ -124,7 +124,7 @@ func partIDs() (ids []string) {
 	return ids
 }
 
-// drillFor is what somebody reports who has a fault, and hints, each of which says more.
+// drillFor is what a user reports who has a fault, and hints, each of which says more.
 func drillFor(fault sim.Fault, node string) (tui.Drill, error) {
 	t, _, err := tutorial()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/progress"
 )
 
-// Every drill begins with what somebody would report, and has hints; none but the last, which
-// names the check, names the fault. Who looks for the report's own words is led to the check that finds it.
+// Every drill begins with what a user would report, and has hints; none but the last, which names the check, names
+// the fault. Who looks for the report's own words is led to the check that finds it.
 func TestDrillFor(t *testing.T) {
 	t.Parallel()
 	tut, _, err := tutorial()

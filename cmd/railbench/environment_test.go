@@ -17,7 +17,7 @@ func TestForgedEnvironment(t *testing.T) {
 	testform.NeedsFull(t, "starts many processes")
 	home := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", home)
-	t.Chdir(home) // a HOME that is no absolute path is one below this
+	t.Chdir(home) // a HOME that is not an absolute path is one below this
 	const forged = "\x1b]0;owned\x07\u009b31m\u202e\nPASS everything fine\n.so /etc/passwd\nforged; echo"
 	slurm := [][]string{
 		{"nodes", "--nodes", "slurm"},

@@ -70,7 +70,7 @@ decided them and the results; with --full also scripts and outputs.`,
 	return cmd
 }
 
-// exportable says what is wrong with a form, or that nothing tells which is meant.
+// exportable says what is wrong with a form, or that nothing says which is meant.
 func exportable(form, out string) error {
 	forms := strings.Join(exportForms, ", ")
 	switch {

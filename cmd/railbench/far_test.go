@@ -118,8 +118,8 @@ func farScreen(t *testing.T, l nodetest.Link) *pseudoTerminal {
 	return s
 }
 
-// keysOver types keys, each after the answer to the one before and sixty a second at most, and tells how long
-// half of the answers took.
+// keysOver types keys, each after the answer to the one before and sixty a second at most, and says how long half of
+// the answers took.
 func keysOver(t *testing.T, l nodetest.Link) (half time.Duration) {
 	t.Helper()
 	s := farScreen(t, l)
@@ -150,7 +150,7 @@ func keysOver(t *testing.T, l nodetest.Link) (half time.Duration) {
 }
 
 // TestKeysOverBadLinks: every key is answered while what comes from the nodes comes late and in pieces. How long that
-// takes, beside a good link, is logged: it is the machine's.
+// takes, next to a good link, is logged: it is the machine's.
 func TestKeysOverBadLinks(t *testing.T) {
 	testform.NeedsFull(t, "bad links take real time")
 	t.Logf("over a good link half of the keys took %s", keysOver(t, nodetest.Link{}))
@@ -190,7 +190,7 @@ func heldKeys(t *testing.T, l nodetest.Link) (worst time.Duration) {
 				key = []string{"j", "k"}[i%2]
 			}
 			if s.Send(key) != nil {
-				return // the screen has ended, which its next wait tells
+				return // the screen has ended, which its next wait reports
 			}
 		}
 	}()

@@ -9,7 +9,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A trace is how one fault shows beside another: a code, with a word of its text where another fault has the code, too.
+// A trace is how one fault shows next to another: a code, with a word of its text where another fault has the code,
+// too.
 type trace struct {
 	code steps.Code
 	word string
@@ -36,7 +37,7 @@ var ownTraces = map[string]struct{ cell, check trace }{
 	"cable-unplugged":  {trace{steps.PortDown, ""}, trace{steps.LinkDown, ""}},
 }
 
-// hiddenBy are, by fault, the faults that cannot show beside it. Each says so: the checklist has what it hides, or
+// hiddenBy are, by fault, the faults that cannot show next to it. Each says so: the checklist has what it hides, or
 // the evidence that a second cause does not show.
 var hiddenBy = map[string][]string{
 	"adapter-lost":     {"pcie-x2"}, // it has taken the half that is narrow

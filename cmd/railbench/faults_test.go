@@ -115,8 +115,7 @@ func by(cells []string, words ...string) map[string][]string {
 	return also(map[string][]string{}, cells, words...)
 }
 
-// symptoms is by fault. One that is missing here fails the test: a fault that no
-// cell sees teaches nobody anything.
+// symptoms is by fault. One that is missing here fails the test: a fault that no cell sees teaches no one anything.
 var symptoms = map[string]symptom{
 	"adapter-lost": {
 		seen: also(also(map[string][]string{
@@ -473,8 +472,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every twelfth of them,
-// and each that somebody asks for by its name.
+// sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every twelfth of
+// them, and each that a user asks for by its name.
 func sampled(i int) bool {
 	return i%12 != 0 && !testform.Full() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 }

@@ -96,7 +96,7 @@ func onThisMachine(t *testing.T, cell string, vars map[string]string, change fun
 	return text.String()
 }
 
-// listens starts an iperf3 that nobody waits for, and returns once it listens.
+// listens starts an iperf3 that no one waits for, and returns once it listens.
 func listens(t *testing.T, port string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("iperf3", "-s", "-p", port, "--forceflush")
@@ -118,8 +118,8 @@ func listens(t *testing.T, port string, env ...string) *exec.Cmd {
 	return nil
 }
 
-// Real processes: a benchmark that was left over is ended, one that a railbench runs is
-// not, and neither is what is no benchmark.
+// Real processes: a benchmark that was left over is ended, one that a railbench runs is not, and neither is what is
+// not a benchmark.
 func TestEndProcessEndsWhatWasLeftOver(t *testing.T) {
 	t.Parallel()
 	needPrograms(t, "ss", "iperf3")

@@ -13,7 +13,7 @@ import (
 	"github.com/railbench/railbench/steps/rigfile"
 )
 
-// A file of a result that finds no room is no wrong usage, whichever verb writes it.
+// A file of a result that finds no room is not a wrong usage, whichever verb writes it.
 func TestFullDisksOfResults(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "kept.ipynb")
@@ -62,7 +62,7 @@ func TestFullDisksOfResults(t *testing.T) {
 	}
 }
 
-// Whoever tells a verb's exit statuses tells the one for a full disk, too: all verbs have it.
+// Whoever reports a verb's exit statuses reports the one for a full disk, too: all verbs have it.
 func TestExitStatusesAreAllTold(t *testing.T) {
 	told := 0
 	var look func(*cobra.Command)

@@ -147,11 +147,10 @@ type dial struct {
 	rejected map[string]int
 }
 
-// dialStale is how long nothing comes before a gauge says so: who tells a rate here tells it four times a
-// second.
+// dialStale is how long nothing comes before a gauge says so: who reports a rate here reports it four times a second.
 const dialStale = 3 * time.Second
 
-// tell takes a rate, or why there is none.
+// report takes a rate, or why there is none.
 func (d *dial) tell(gbps float64, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

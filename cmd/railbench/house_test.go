@@ -195,7 +195,7 @@ func TestLightProgram(t *testing.T) {
 	}
 }
 
-// The product is built of few modules, and none of etcd's: those are of the module beside railbench's own program.
+// The product is built of few modules, and none of etcd's: those are of the module next to railbench's own program.
 // The list is of this platform, and the bound leaves room for another one's.
 func TestFewModules(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", module+"...").Output()

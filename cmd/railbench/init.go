@@ -143,8 +143,8 @@ func (f rigFlags) fileOf(b *bench, found steps.Rig) rigfile.File {
 	return file
 }
 
-// railsTold is up to how many nodes the rig file names the rails of each link. Beyond, those that
-// are found are used: a file of thousands of rails is nobody's to read.
+// railsTold is up to how many nodes the rig file names the rails of each link. Beyond, those that are found are used:
+// a file of thousands of rails is no one's to read.
 const railsTold = 8
 
 func (f rigFlags) listFile(b *bench, found steps.Rig) rigfile.File {

@@ -87,7 +87,7 @@ func TestJUnitOfVerbs(t *testing.T) {
 			t.Errorf("%v: exit status %d: %s", args, code, errs.String())
 		}
 	}
-	// What shows only once it is written: a folder in which nobody makes a file.
+	// What shows only once it is written: a folder in which no one makes a file.
 	const nowhere = "/proc/railbench.xml"
 	if _, err := os.Stat(filepath.Dir(nowhere)); err != nil {
 		t.Skip("there is no /proc")

@@ -99,8 +99,8 @@ func finish(s *session.Session, out io.Writer) (closed, unsaved error) {
 	return closed, unsaved
 }
 
-// closeSession waits until nothing of the session's runs any more. A node that does not answer
-// takes that long to be given up: somebody who waits is told, and need not.
+// closeSession waits until nothing of the session's runs any more. A node that does not answer takes that long to be
+// given up: a person who waits is told, and need not.
 func closeSession(s *session.Session, out io.Writer) error {
 	const patience = time.Second
 	told := time.AfterFunc(patience, func() {
@@ -108,7 +108,7 @@ func closeSession(s *session.Session, out io.Writer) error {
 			runner.LeashSilence)
 	})
 	defer told.Stop()
-	// From here on a signal needs nobody to be told in order.
+	// From here on a signal needs no one to be told in order.
 	signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return s.Close()
 }

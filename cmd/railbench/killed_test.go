@@ -15,8 +15,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/etcdtest"
 )
 
-// TestKilled kills railbench in the middle of a run whose ends meet in somebody's etcd: what it
-// leaves there and here the next one clears, and nothing else.
+// TestKilled kills railbench in the middle of a run whose ends meet in another user's etcd: what it leaves there and
+// here the next one clears, and nothing else.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	server, err := etcd.Open(etcdtest.Serve(t))
@@ -62,7 +62,7 @@ func TestKilled(t *testing.T) {
 	}
 
 	wait, kill := run("1")
-	for given := time.Now(); len(keys()) == 0; { // the kernel tells nobody of a key
+	for given := time.Now(); len(keys()) == 0; { // the kernel reports no one of a key
 		if time.Since(given) > 2*time.Minute {
 			kill()
 			t.Fatalf("no key ever came: %s", wait())

@@ -49,7 +49,7 @@ func launchers() (launch.Launchers, error) {
 	return all, errors.Join(wrong...)
 }
 
-// ownFile reads a file that nobody has named and that says what is run: it may be a link, and no other user could put
+// ownFile reads a file that no one has named and that says what is run: it may be a link, and no other user could put
 // another thing in the place of anything on the way to it.
 func ownFile(path string, limit int64) ([]byte, error) {
 	if err := safefile.Program(path); err != nil {

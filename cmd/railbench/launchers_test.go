@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// A launcher says what is run, and nobody names its file: somebody else's is not used, and neither is
-// the built-in one of its name.
+// A launcher says what is run, and no one names its file: another user's is not used, and neither is the built-in one
+// of its name.
 func TestSomebodyElsesLauncher(t *testing.T) {
 	testform.NeedsRoot(t)
 	home := t.TempDir()

@@ -8,7 +8,7 @@ import (
 )
 
 // TestMoreThanThereIsTimeFor: whoever asks for more than fits into a cell's time is told that, by what the rails
-// carried until then, and not to look for crossed rails or a dead end. A block that takes minutes is no silence.
+// carried until then, and not to look for crossed rails or a dead end. A block that takes minutes is not a silence.
 func TestMoreThanThereIsTimeFor(t *testing.T) {
 	t.Parallel()
 	const longer, reach = "while still working", "so the ends reach each other"

@@ -64,9 +64,9 @@ func main() {
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// crashBySignal makes a crash, as for want of memory, end the program by SIGABRT, which a shell tells as 134. Go would
-// exit with 2, which is wrong usage here. Where the memory is too little for Go to start at all it still does: a second
-// process that watched for that would take more memory than it is worth.
+// crashBySignal makes a crash, as for want of memory, end the program by SIGABRT, which a shell reports as 134. Go
+// would exit with 2, which is wrong usage here. Where the memory is too little for Go to start at all it still does:
+// a second process that watched for that would take more memory than it is worth.
 func crashBySignal() { debug.SetTraceback("crash") }
 
 // Main is the program, with its streams and its exit status.
@@ -94,7 +94,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		code = exitUnwritten // whoever met the failed write may not have known what it means
 	}
 	if (code == exitUsage || code == exitUnreachable) && errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// Whoever was waited for is neither misconfigured nor gone: nobody waited for the answer.
+		// Whoever was waited for is neither misconfigured nor gone: no one waited for the answer.
 		code, err = exitInconclusive, fmt.Errorf("interrupted: %w", err)
 	}
 	if err != nil {
@@ -141,8 +141,8 @@ func say(out io.Writer, before, text string) error {
 	return nil
 }
 
-// atOnce makes a command that changes nothing on any node end with the first signal,
-// whatever it waits for: a file on a server that is gone, or a pipe that nobody reads.
+// atOnce makes a command that changes nothing on any node end with the first signal, whatever it waits for: a file on
+// a server that is gone, or a pipe that no one reads.
 func atOnce(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		atOnce(c.Commands()...)
@@ -224,7 +224,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	return root
 }
 
-// noCommand is about a word that is no command, and names the nearest.
+// noCommand is about a word that is not a command, and names the nearest.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -21,7 +21,7 @@ import (
 // mostMiB is what a process of railbench's may take of what TestMemoryIsBounded feeds it.
 const mostMiB = 256
 
-// endless is ten gigabytes of lines from nobody's disk; it ends early when nobody reads.
+// endless is ten gigabytes of lines from no one's disk; it ends early when no one reads.
 type endless struct{ left int64 }
 
 func (e *endless) Read(b []byte) (int, error) {

@@ -93,7 +93,7 @@ func foretold(t *testing.T, rows [][]string, lines []steps.OutputLine) {
 	}
 }
 
-// A parameter that the collectives are given is what nccl-check looks at, and a container is looked into beside the
+// A parameter that the collectives are given is what nccl-check looks at, and a container is looked into next to the
 // node.
 func TestNCCLCheckLooksWhereNCCLDoes(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func rankOf(ctx context.Context, t *testing.T, env ...string) (*exec.Cmd, string
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "all_reduce_perf")
-	// Who is started by another test meanwhile would hold it open for writing, and nobody can run it then.
+	// Who is started by another test meanwhile would hold it open for writing, and no one can run it then.
 	syscall.ForkLock.RLock()
 	err = os.WriteFile(program, []byte(fakeNCCLTest), 0o755)
 	syscall.ForkLock.RUnlock()
@@ -131,7 +131,7 @@ func TestNCCLRankIsInterrupted(t *testing.T) {
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		// Wait ends once nobody holds the pipe: the program is gone then.
+		// Wait ends once no one holds the pipe: the program is gone then.
 		if err := cmd.Wait(); err == nil || err.Error() != "signal: terminated" {
 			t.Errorf("%s: %v", sig, err)
 		}

@@ -55,7 +55,7 @@ type rigFlags struct {
 	nodeList        string // real nodes, as nodeset reads them
 	inventory       string // Ansible's, in which they are looked up
 	slurm           string // PARTITION:N, what Slurm is asked for
-	// tell tells the user beside the result; nil for nobody.
+	// report informs the user next to the result; nil for no one.
 	tell      func(text string)
 	params    []string
 	container string
@@ -101,7 +101,7 @@ type bench struct {
 	etcd    *rendezvous.Etcd
 	file    string           // the rig file, where there is one
 	temp    *safefile.Folder // the simulated rig's journal, or copies of an ssh configuration; it is gone with the rig
-	// onState is where the nodes tell their connection's state, once a session is open.
+	// onState is where the nodes report their connection's state, once a session is open.
 	onState    func(node int, state runner.State, why error)
 	allocation runner.Allocation // of Slurm's, whose nodes they are; job 0 for none
 	listed     rigfile.File      // the nodes of --nodes and --inventory, as a rig file has them
@@ -121,7 +121,7 @@ func (b *bench) close() {
 		b.release = nil // whoever closes twice
 	}
 	if b.etcd != nil {
-		_ = b.etcd.Close() // nobody is told at the end of the program, and what may be left is a temporary folder
+		_ = b.etcd.Close() // no one is told at the end of the program, and what may be left is a temporary folder
 	}
 	if b.simRig != nil {
 		b.simRig.Close()
@@ -644,7 +644,7 @@ func (s *speed) String() string {
 
 func (s *speed) Type() string { return "float|max" }
 
-// watched is the speed while somebody watches, or is waited for.
+// watched is the speed while a user watches, or is waited for.
 func (s *speed) watched() float64 {
 	if float64(*s) == sim.Max {
 		return 1
@@ -657,7 +657,7 @@ const ringRig = "ring"
 
 // manySimulated is from how many nodes on this process is mostly their shells: what these leave is collected with
 // fewer looks then, each of which would go through all that lives. Of hugeSimulated what lives is itself so large
-// that three times as much beside it is more memory than a laptop has.
+// that three times as much next to it is more memory than a laptop has.
 const (
 	manySimulated = 8
 	hugeSimulated = 256

@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 )
 
-// writable says what is wrong with the files that flags name, before anything runs: an hour later
-// nobody wants to hear that the folder isn't there.
+// writable says what is wrong with the files that flags name, before anything runs: an hour later no one wants to
+// hear that the folder isn't there.
 func writable(flags *pflag.FlagSet, names ...string) error {
 	for _, name := range names {
 		flag := flags.Lookup(name)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestOutputsAreNobodysTrap: whatever a command writes, a link, a pipe, a folder or a device that stands there is
-// refused: nothing hangs, and nobody's file is overwritten or made.
+// refused: nothing hangs, and no one's file is overwritten or made.
 func TestOutputsAreNobodysTrap(t *testing.T) {
 	t.Parallel()
 	saved := filepath.Join(t.TempDir(), "saved.ipynb")

@@ -130,7 +130,7 @@ until read -r line; do :; done; echo "HAS READ $line"`)
 	s.wait("INTERRUPTED")
 	s.send("enough\r")
 	s.wait("HAS READ enough")
-	s.wait("\x1b[?1049h") // the screen is back: what is typed before belongs to nobody
+	s.wait("\x1b[?1049h") // the screen is back: what is typed before belongs to no one
 	s.send("Y")
 	s.wait("\x1b]52;c;")
 	s.send("q")

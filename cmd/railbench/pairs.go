@@ -151,8 +151,7 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	return outcome(map[string]int{m.Judge().Grade.String(): 1})
 }
 
-// measure tells what will be run, asks where nodes are real, and measures. The matrix is nil where
-// nothing was.
+// measure says what will be run, asks where nodes are real, and measures. The matrix is nil where nothing was.
 func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench, s *session.Session, p session.Pairing,
 	confirm session.Confirmer,
 ) (*pairs.Matrix, error) {
@@ -198,8 +197,8 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 	return m, err
 }
 
-// agreed asks whether the network may be loaded.
-// Where nobody can be asked it may not, and --yes is a yes without a question.
+// agreed asks whether the network may be loaded. Where no one can be asked it may not, and --yes is a yes without a
+// question.
 func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) error {
 	switch a := confirm.(type) {
 	case nil:
@@ -324,7 +323,7 @@ func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
 	return nil
 }
 
-// readPairs reads a saved matrix that somebody names.
+// readPairs reads a saved matrix that a user names.
 func readPairs(path string) (*pairs.Matrix, error) {
 	file, err := safefile.Named(path)
 	if err != nil {

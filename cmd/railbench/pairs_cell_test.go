@@ -18,7 +18,7 @@ func openMatrix(t *testing.T, nodes int, faults ...string) *session.Session {
 	return s
 }
 
-// The cell of the workbench draws the maps, tells its rounds, and judges as railbench pairs does.
+// The cell of the workbench draws the maps, reports its rounds, and judges as railbench pairs does.
 func TestPairMatrixCell(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

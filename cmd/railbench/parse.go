@@ -171,11 +171,11 @@ func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 	return parse.Tool{}, fmt.Errorf("no parser for %q (use %s)", args[0], all)
 }
 
-// savedText reads no more than a parser takes, and one byte that tells of more.
+// savedText reads no more than a parser takes, and one byte that reports more.
 func savedText(cmd *cobra.Command, file string) (string, error) {
 	in := cmd.InOrStdin()
 	if file != "-" {
-		// It may be a pipe that nobody writes into yet.
+		// It may be a pipe that no one writes into yet.
 		in = &lateFile{name: file}
 	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		sanitize.Fprintln(cmd.ErrOrStderr(),
@@ -211,8 +211,8 @@ func readUntil(ctx context.Context, in io.Reader, most int64) (string, error) {
 	}
 }
 
-// readPieces reads all of a stream whose length nobody knows, in three times its memory: one buffer that
-// grows takes many times that of it.
+// readPieces reads all of a stream whose length no one knows, in three times its memory: one buffer that grows takes
+// many times that of it.
 func readPieces(in io.Reader) (string, error) {
 	var pieces [][]byte
 	for {

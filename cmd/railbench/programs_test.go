@@ -66,7 +66,7 @@ type pythonBench struct {
 // pythonPorts are those that were handed out.
 var pythonPorts atomic.Int32
 
-// quietPort is a port that nothing listens at, below those that the kernel hands out: a test beside this one gets
+// quietPort is a port that nothing listens at, below those that the kernel hands out: a test next to this one gets
 // none of them before it is used.
 func quietPort() string {
 	for {

@@ -112,8 +112,8 @@ func TestRigFileNastyValues(t *testing.T) {
 	}
 }
 
-// TestNastyNodes opens rigs whose nodes have nasty names and addresses: no value is
-// run, and what is no host is refused before anything is asked.
+// TestNastyNodes opens rigs whose nodes have nasty names and addresses: no value is run, and what is not a host is
+// refused before anything is asked.
 func TestNastyNodes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

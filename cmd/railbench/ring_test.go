@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// Nodes that are cabled in a ring have no cable to those that are no neighbours, and each port leads to another
+// Nodes that are cabled in a ring have no cable to those that are not neighbours, and each port leads to another
 // node: nothing of that is a fault, whatever looks at it.
 func TestRing(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// A collective goes around a ring along its cables, whichever link is under test, also one of two nodes that are no
+// A collective goes around a ring along its cables, whichever link is under test, also one of two nodes that are not
 // neighbours, and what is wrong there fails.
 func TestCollectivesInARing(t *testing.T) {
 	t.Parallel()

@@ -79,7 +79,7 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	}
 }
 
-// run tells what is wrong with the command line, and with the files that results go to, before it asks a node
+// run says what is wrong with the command line, and with the files that results go to, before it asks a node
 // anything, and prints a result whatever becomes of the nodes.
 func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
@@ -138,7 +138,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	unreachable := s.Unreachable()
 	closed, unsaved := finish(s, cmd.ErrOrStderr())
 	b.remind(cmd.ErrOrStderr())
-	// Nobody has looked at the nodes: the result has their names all the same.
+	// No one has looked at the nodes: the result has their names all the same.
 	if !probed {
 		found = named(b)
 	}
@@ -157,7 +157,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
 
-// tellWaits tells who has the nodes that a cell waits for.
+// tellWaits says who has the nodes that a cell waits for.
 func (b *bench) tellWaits(out io.Writer) {
 	b.options.OnWait = func(why string) { sanitize.Fprintf(out, "  %s\n", why) }
 }
@@ -245,7 +245,7 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 	}
 }
 
-// A headless follows a session and tells what happens on stderr.
+// A headless follows a session and says what happens on stderr.
 type headless struct {
 	*session.Follower
 	out     io.Writer
@@ -285,7 +285,7 @@ func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 	}
 }
 
-// tell tells one event.
+// report reports one event.
 func (h *headless) tell(e steps.Event) {
 	switch e := e.(type) {
 	case steps.CellStarted:
@@ -329,7 +329,7 @@ func (h *headless) figures(e steps.CellEnded) {
 	}
 	p := newPrinter(h.out, h.Book.Rig.Simulated, true)
 	p.indent = "    "
-	p.print(e.Verdict) //nolint:errcheck // progress: nobody can be told that stderr is gone
+	p.print(e.Verdict) //nolint:errcheck // progress: no one can be told that stderr is gone
 }
 
 func (h *headless) lines(e steps.CellPrinted) {

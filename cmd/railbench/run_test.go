@@ -37,8 +37,8 @@ func headlessly(t *testing.T, args ...string) (runObject, int, string) {
 	return r, code, stderr.String()
 }
 
-// TestReportKeys holds the object to what scripts rely on. A key may be added; one
-// that is gone or renamed breaks somebody.
+// TestReportKeys holds the object to what scripts rely on. A key may be added; one that is gone or renamed breaks a
+// user.
 func TestReportKeys(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer

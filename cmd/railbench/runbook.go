@@ -75,8 +75,8 @@ func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// ownTutorial is somebody's own runbook: files and folders, each file a part, in the
-// order in which they are named. The checklist stands beside it.
+// ownTutorial is another user's own runbook: files and folders, each file a part, in the order in which they are
+// named. The checklist stands next to it.
 func ownTutorial(names []string) (steps.Tutorial, steps.Catalog, error) {
 	docs, err := runbook.ReadFiles(names)
 	if err != nil {
@@ -99,8 +99,8 @@ func ownTutorial(names []string) (steps.Tutorial, steps.Catalog, error) {
 	return t, known.Catalog, usage(fmt.Errorf("%w%s", problems[0], more))
 }
 
-// assemble makes a tutorial of documents with the checklist beside it, and says what
-// keeps it from being opened. The error is about railbench itself.
+// assemble makes a tutorial of documents with the checklist next to it, and says what keeps it from being opened. The
+// error is about railbench itself.
 func assemble(docs []runbook.Document) (steps.Tutorial, runbook.Known, []runbook.Problem, error) {
 	built, cat, err := tutorial()
 	if err != nil {
@@ -131,8 +131,7 @@ func assemble(docs []runbook.Document) (steps.Tutorial, runbook.Known, []runbook
 	return t, k, problems, nil
 }
 
-// known is what a runbook may name, beside its own parameters and cells. built is the
-// built-in tutorial.
+// known is what a runbook may name, next to its own parameters and cells. built is the built-in tutorial.
 func known(o session.Options, built steps.Tutorial) runbook.Known {
 	o.Tutorial = steps.Tutorial{}
 	// Cells of one kind have one set of variables, and a runbook may have thousands.

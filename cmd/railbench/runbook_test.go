@@ -18,7 +18,7 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// The screen opens a runbook as it opens the tutorial, with the checklist beside it.
+// The screen opens a runbook as it opens the tutorial, with the checklist next to it.
 func TestOwnRunbookOnTheScreen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mine.md")
@@ -97,8 +97,8 @@ func TestBuiltInIsFound(t *testing.T) {
 	}
 }
 
-// Every check beside another runbook has the fix that it has beside the tutorial, or
-// none where the runbook's cell of that name is something else.
+// Every check next to another runbook has the fix that it has next to the tutorial, or none where the runbook's cell
+// of that name is something else.
 func TestChecklistBesideARunbook(t *testing.T) {
 	t.Parallel()
 	built, cat, err := tutorial()

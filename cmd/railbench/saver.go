@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
-// sessionsDir is where sessions are saved that nobody named.
+// sessionsDir is where sessions are saved that no one named.
 func sessionsDir() (string, error) {
 	state, err := stateDir()
 	if err != nil {

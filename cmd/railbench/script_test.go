@@ -62,8 +62,8 @@ func (a apart) Run() int {
 	return a.m.Run()
 }
 
-// TestScripts runs the program as a user's scripts do, each in a folder and with
-// a home of its own. Beside testscript's words they have
+// TestScripts runs the program as a user's scripts do, each in a folder and with a home of its own. Next to
+// testscript's words they have
 //
 //	exits STATUS COMMAND ARG…   run it: this is its exit status
 //

@@ -71,7 +71,7 @@ var (
 )
 
 // TestSentencesAreNotRead: what a verdict, a finding or an error says is for people. Whoever decides by it decides
-// otherwise once somebody improves a sentence, so it looks at the code, the grade, the node or an enumerated reason.
+// otherwise once a user improves a sentence, so it looks at the code, the grade, the node or an enumerated reason.
 func TestSentencesAreNotRead(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-export", "-json=ImportPath,Dir,GoFiles,Export,Standard,Module",
 		module+"cmd/railbench").Output()

@@ -22,7 +22,7 @@ import (
 	"github.com/railbench/railbench/tui/web"
 )
 
-// serveAt is where a page is served that nobody said it of: this machine alone sees it.
+// serveAt is where a page is served that no one said it of: this machine alone sees it.
 const serveAt = "127.0.0.1:7117"
 
 type serveFlags struct {
@@ -69,7 +69,7 @@ INCONCLUSIVE; 5 the session could not be written.`,
 func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx, out := cmd.Context(), cmd.ErrOrStderr()
 	rig.runbooks = f.runbooks
-	// Nobody is asked here whether a change may be made, and so none is.
+	// No one is asked here whether a change may be made, and so none is.
 	ask, _ := newAskers(cmd.InOrStdin(), out, false)
 	b, err := rig.open(ctx, ask)
 	if err != nil {
@@ -206,12 +206,12 @@ func (s *stage) close() {
 		return
 	}
 	s.ended()
-	_ = s.server.Close() // nobody is left to be told
+	_ = s.server.Close() // no one is left to be told
 	s.work.Wait()
 	s.server = nil
 }
 
-// A token is long enough that nobody guesses it over a network.
+// A token is long enough that no one guesses it over a network.
 const shortestToken = 16
 
 // token is what who looks must know; empty where only this machine can ask.

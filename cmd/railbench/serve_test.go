@@ -163,8 +163,7 @@ func TestServeTokenFile(t *testing.T) {
 	}
 }
 
-// The page asks nobody else for anything, has no script and no style in its lines, and sets
-// texts as texts.
+// The page asks no one else for anything, has no script and no style in its lines, and sets texts as texts.
 func TestPageIsItsOwn(t *testing.T) {
 	t.Parallel()
 	forbidden := map[string]string{
@@ -273,8 +272,8 @@ func TestServeTellsHeat(t *testing.T) {
 	}
 }
 
-// Nothing stands beside the screen, of a phone, a laptop or a projector; the keyboard comes to
-// every control; and what is read stands out from its ground, by day and by night.
+// Nothing stands next to the screen, of a phone, a laptop or a projector; the keyboard comes to every control; and
+// what is read stands out from its ground, by day and by night.
 func TestPageFits(t *testing.T) {
 	t.Parallel()
 	tab := newTab(t, testform.Tool(t, "chromium"))

@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/steps/runbook"
 )
 
-// Somebody who looks on sees what is recorded, also before it is saved.
+// A person who looks on sees what is recorded, also before it is saved.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.ipynb")
@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A runbook that somebody else has written is told once; what is written from here is not.
+// A runbook that another user has written is told once; what is written from here is not.
 func TestAChangedFileIsTold(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mine.md")

@@ -23,8 +23,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// A stuck stream is a terminal or a pipe that nobody serves: entered is closed once
-// somebody waits for it, and until the test is over nothing comes back.
+// A stuck stream is a terminal or a pipe that no one serves: entered is closed once a user waits for it, and until
+// the test is over nothing comes back.
 type stuck struct {
 	entered chan struct{}
 	over    <-chan struct{}
@@ -90,7 +90,7 @@ func TestEveryVerbEnds(t *testing.T) {
 		cmd.SetErr(io.Discard)
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.ExecuteContext(ctx) }()
-		if args[len(args)-1] != pipe { // whose opening nobody sees
+		if args[len(args)-1] != pipe { // whose opening no one sees
 			select {
 			case <-in.entered:
 			case <-out.entered:
@@ -139,7 +139,7 @@ func asProcess(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestServersEnd is that with those that run until somebody ends them.
+// TestServersEnd is that with those that run until a user ends them.
 func TestServersEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -193,8 +193,8 @@ func hangOn() {
 	time.Sleep(time.Minute)
 }
 
-// Two signals end the program however it hangs, also where the second comes with the first: it was taken
-// for the same where nobody had answered that yet.
+// Two signals end the program however it hangs, also where the second comes with the first: it was taken for the same
+// where no one had answered that yet.
 func TestTwoSignalsAreTwo(t *testing.T) {
 	t.Parallel()
 	for range 10 {
@@ -210,7 +210,7 @@ func TestTwoSignalsAreTwo(t *testing.T) {
 		if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
 			t.Fatal(err)
 		}
-		// Of one kind the kernel makes one of two that nobody has seen yet.
+		// Of one kind the kernel makes one of two that no one has seen yet.
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 			if err := cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)
@@ -254,7 +254,7 @@ func TestSIGTERM(t *testing.T) {
 	}
 }
 
-// TestNothingWritten: a result that nobody got is no success, and no wrong usage.
+// TestNothingWritten: a result that no one got is not a success, and no wrong usage.
 func TestNothingWritten(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -479,7 +479,7 @@ func crash() {
 	os.Exit(deeper(0))
 }
 
-// A crash is no wrong usage.
+// A crash is not a wrong usage.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	cmd := asProcess(t)

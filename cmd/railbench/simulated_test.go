@@ -35,16 +35,15 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// theTutorial is read once for all seeds: it is the same for all, and nobody changes it.
+// theTutorial is read once for all seeds: it is the same for all, and no one changes it.
 var theTutorial = sync.OnceValues(func() (steps.Tutorial, error) {
 	t, _, err := tutorial()
 	return t, err
 })
 
-// A simulated is one seed: a rig, a workbench on it, somebody at its keys, and all that breaks.
-// It lives in a bubble of testing/synctest, whose time is the rig's and the screen's: what
-// happens when, and in which order, depends on the seed alone. Whoever is at the keys acts
-// only when all others wait.
+// A simulated is one seed: a rig, a workbench on it, a user at its keys, and all that breaks. It lives in a bubble of
+// testing/synctest, whose time is the rig's and the screen's: what happens when, and in which order, depends on the
+// seed alone. Whoever is at the keys acts only when all others wait.
 type simulated struct {
 	seed  uint64
 	dir   string
@@ -93,8 +92,8 @@ type brought struct {
 	msg tea.Msg
 }
 
-// A simulatedSession hands over what a session tells when it is looked for: all that came up to
-// then, and not what a goroutine happens to find.
+// A simulatedSession hands over what a session says when it is looked for: all that came up to then, and not what a
+// goroutine happens to find.
 type simulatedSession struct {
 	*session.Session
 	events chan []steps.Event
@@ -147,8 +146,8 @@ func newSimulated(seed uint64, dir string) *simulated {
 	// A few a seed, so that some come again: what flaps is a fault of its own.
 	s.rnd.Shuffle(len(s.breaks), func(i, j int) { s.breaks[i], s.breaks[j] = s.breaks[j], s.breaks[i] })
 	s.breaks = s.breaks[:1+s.rnd.IntN(4)]
-	// One of them at most changes the network: two that take the same away give it back in the wrong
-	// order, which is the rig's doing and nobody's change.
+	// One of them at most changes the network: two that take the same away give it back in the wrong order, which is
+	// the rig's doing and no one's change.
 	changing := 0
 	s.breaks = slices.DeleteFunc(s.breaks, func(name string) bool {
 		if slices.Contains(networkFaults, name) {
@@ -181,7 +180,7 @@ var networkFaults = strings.Fields(`address-returned address-unsaved adapter-los
 	manager-mute mtu-mismatch mtu-unsaved p2p-ip-conflict profile-stray rail-ip-missing rail-ips-left-over rail-unmanaged
 	roce-lag shaped two-managers`)
 
-// live is the whole of it: a rig, what somebody does with it, and what must hold afterwards.
+// live is the whole of it: a rig, what a user does with it, and what must hold afterwards.
 func (s *simulated) live(do func(*simulated)) {
 	defer func() {
 		if p := recover(); p != nil && !isOver(p) {
@@ -334,7 +333,7 @@ func (s *simulated) open(path string) {
 	s.send(tea.WindowSizeMsg{Width: d.width, Height: d.height})
 }
 
-// do begins a command beside the screen, as Bubble Tea does.
+// do begins a command next to the screen, as Bubble Tea does.
 func (s *simulated) do(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -409,7 +408,7 @@ func (s *simulated) pass(d time.Duration) {
 	}
 }
 
-// lookEvery is how often somebody looks whether the session tells something.
+// lookEvery is how often a user looks whether the session reports something.
 const lookEvery = 100 * time.Millisecond
 
 // noise is what is another each time, in what is seen: the names of runs and of guards.
@@ -465,7 +464,7 @@ func anyKey(name string) tea.KeyPressMsg {
 	return keyOf(name)
 }
 
-// step is one thing that somebody does, or that happens.
+// step is one thing that a user does, or that happens.
 func (s *simulated) step() {
 	type act struct {
 		weight int
@@ -513,7 +512,7 @@ func (s *simulated) step() {
 		s.close()
 		s.open(s.lastSession())
 	}
-	// A moment, which is no round number: what others wait for is.
+	// A moment, which is not a round number: what others wait for is.
 	s.pass(time.Duration(1+s.rnd.IntN(400_000_000)) + 1)
 }
 
@@ -709,7 +708,7 @@ func (s *simulated) paste() {
 	s.see()
 }
 
-// answer is what somebody makes of a question about a change.
+// answer is what a user makes of a question about a change.
 func (s *simulated) answer() {
 	switch {
 	case s.rnd.IntN(4) == 0:
@@ -903,8 +902,8 @@ func (s *simulated) repairAll() {
 	}
 }
 
-// reboot takes a node away, for some time, and starts it anew. What its faults would be after that is no
-// table's: they are repaired before.
+// reboot takes a node away, for some time, and starts it again. What its faults would be after that is not a table's:
+// they are repaired before.
 func (s *simulated) reboot() {
 	s.repairAll()
 	node := pick(s.rnd, s.rig.Nodes()...)

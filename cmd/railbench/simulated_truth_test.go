@@ -36,10 +36,10 @@ type runTruth struct {
 	whole map[string]bool // faults that were there all the time
 	any   map[string]bool // and those that were there at some time
 	own   bool            // the script or the parameters are the user's
-	anew  bool            // a node was started anew meanwhile
+	anew  bool            // a node was started again meanwhile
 }
 
-// faults tells which faults there are from now on.
+// faults says which faults there are from now on.
 func (w *truths) faults(hurt map[string]time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *truths) faults(hurt map[string]time.Time) {
 	}
 }
 
-// rebooted tells that a node goes down, whose counters begin at zero.
+// rebooted says that a node goes down, whose counters begin at zero.
 func (w *truths) rebooted() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,7 +65,7 @@ func (w *truths) rebooted() {
 	}
 }
 
-// cut forgets what ran: nobody tells its end.
+// cut forgets what ran: no one reports its end.
 func (w *truths) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +145,8 @@ func (w *truths) ended(e steps.CellEnded) {
 	}
 }
 
-// alone reports whether no other fault was there that could hide this one: a rail that has no
-// address is no rail, and what is wrong with it can't be seen.
+// alone reports whether no other fault was there that could hide this one: a rail that has no address is not a rail,
+// and what is wrong with it can't be seen.
 func (r *runTruth) alone(name string) bool {
 	for other := range r.any {
 		bare, _, _ := strings.Cut(other, "@")
@@ -174,7 +174,7 @@ func mustSee(fault, cell string) bool {
 	return s.seen[cell] != nil || s.skipped[cell] != nil
 }
 
-// A simulatedStore tells what is kept.
+// A simulatedStore says what is kept.
 type simulatedStore struct {
 	*notebook.Store
 	truths *truths
@@ -182,7 +182,7 @@ type simulatedStore struct {
 	held   []steps.Event
 }
 
-// Path is what the screen tells: not where this machine has room.
+// Path is what the screen reports: not where this machine has room.
 func (k *simulatedStore) Path() string { return filepath.Base(k.Store.Path()) }
 
 func (k *simulatedStore) Record(events []steps.Event) error {

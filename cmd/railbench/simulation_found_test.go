@@ -11,9 +11,9 @@ import (
 
 // What seeds have found stays found, whatever other seeds do: a test each.
 
-// A measurement that is interrupted on the simulated rig reads its counters and ends. It waited
-// for itself, and with it all that came after it: the counters were read by somebody who was
-// new to the rig's clock, while the run had the turn.
+// A measurement that is interrupted on the simulated rig reads its counters and ends. It waited for itself, and with
+// it all that came after it: the counters were read by a person who was new to the rig's clock, while the run had the
+// turn.
 func TestAnInterruptedMeasurementEnds(t *testing.T) {
 	t.Parallel()
 	withSimulated(t, func(s *simulated) {

@@ -72,7 +72,7 @@ func manySeeds(t *testing.T, first, count uint64, until time.Time) uint64 {
 				if n >= count || time.Now().After(until) {
 					return
 				}
-				// By name, so that a panic in somebody else's goroutine is under it.
+				// By name, so that a panic in another user's goroutine is under it.
 				t.Run(fmt.Sprint("seed ", first+n), func(t *testing.T) { simulate(t, first+n) })
 				done.Add(1)
 			}
@@ -138,8 +138,8 @@ func BenchmarkSimulation(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Minutes(), "seeds/min")
 }
 
-// simulate lives through one seed and gives the trace of it. A failure tells the seed, the
-// steps up to it, and how to see it again.
+// simulate lives through one seed and gives the trace of it. A failure reports the seed, the steps up to it, and how
+// to see it again.
 func simulate(t *testing.T, seed uint64) (trace string) {
 	t.Helper()
 	dir := inMemory(t)

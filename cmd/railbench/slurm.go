@@ -41,7 +41,7 @@ func ofAllocation(a runner.Allocation, nodes []nodeset.Node) error {
 	return nil
 }
 
-// lacking tells that an allocation doesn't have a node.
+// lacking says that an allocation doesn't have a node.
 func lacking(a runner.Allocation, node string) error {
 	return fmt.Errorf("the allocation %d has no node %s: it has %s", a.Job, node, nodeset.Fold(a.Nodes))
 }
@@ -104,7 +104,7 @@ func (b *bench) inAllocation(file rigfile.File) error {
 	return nil
 }
 
-// told tells the user beside the result, before there is a screen and after it.
+// told informs the user next to the result, before there is a screen and after it.
 func (f rigFlags) told(format string, args ...any) {
 	if f.tell != nil {
 		f.tell(fmt.Sprintf(format, args...))

@@ -63,7 +63,7 @@ func TestRunOnSlurm(t *testing.T) {
 	}
 	none("its own end")
 
-	// Within an allocation: that of somebody who stays.
+	// Within an allocation: that of a person who stays.
 	job := rig.Job(t)
 	env := []string{"SLURM_JOB_ID=" + strconv.Itoa(job), "SLURM_JOB_NODELIST=spark-[01-03]"}
 	where := `"where": "Slurm, allocation ` + strconv.Itoa(job) + `"`
@@ -111,7 +111,7 @@ func TestRunOnSlurm(t *testing.T) {
 	}
 	none("the test's own")
 
-	// However it is ended, Slurm has its nodes back; by a signal that nobody can catch, too.
+	// However it is ended, Slurm has its nodes back; by a signal that no one can catch, too.
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		endedBy(t, s, rig.Partition)
 		none(s.String())

@@ -21,7 +21,7 @@ func transcript(t *testing.T, at speed) string {
 	return unnamed(tp.transcript)
 }
 
-// unnamed is a transcript without the names of runs: a launcher's programs tell theirs.
+// unnamed is a transcript without the names of runs: a launcher's programs report theirs.
 func unnamed(text string) string { return noise.ReplaceAllString(text, "~") }
 
 // TestSpeedChangesNothing runs the tutorial and the checklist at several speeds, one of them on a machine

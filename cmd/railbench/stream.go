@@ -113,7 +113,7 @@ func (m *moved) took(seconds float64) {
 	}
 }
 
-// digits rounds to so many significant ones: what no clock here can tell is not printed.
+// digits rounds to so many significant ones: what no clock here can report is not printed.
 func digits(v float64, n int) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
@@ -167,14 +167,14 @@ func (c *counting) during(ctx context.Context, move func(context.Context) error)
 		case err := <-done:
 			c.look(time.Now())
 			if c.gauge != nil {
-				_ = c.gauge.Report(0) // nobody has to listen
+				_ = c.gauge.Report(0) // no one has to listen
 				_ = c.gauge.Close()
 			}
 			return err
 		case now := <-tick.C:
 			rate := c.look(now)
 			if c.gauge != nil {
-				_ = c.gauge.Report(rate / 8) // nobody has to listen
+				_ = c.gauge.Report(rate / 8) // no one has to listen
 			}
 			if now.Sub(told) >= time.Second && !c.First.IsZero() {
 				told = now
@@ -197,7 +197,7 @@ func (c *counting) look(now time.Time) float64 {
 	return rate
 }
 
-// result is what came of it. seconds are those of all together, and of each way as spans tells them.
+// result is what came of it. seconds are those of all together, and of each way as spans reports them.
 func (c *counting) result(seconds float64, spans func(*stream.Tally) float64) streamed {
 	r := streamed{Railbench: version()}
 	for _, w := range c.Ways {
@@ -212,7 +212,7 @@ func (c *counting) result(seconds float64, spans func(*stream.Tally) float64) st
 	return r
 }
 
-// tell prints the result, and gives the exit status.
+// report prints the result, and gives the exit status.
 func (c *counting) tell(out io.Writer, r streamed, failed error) error {
 	var err error
 	if c.flags.json {

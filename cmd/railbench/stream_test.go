@@ -84,7 +84,7 @@ func streamedOf(t *testing.T, text string) (r streamed) {
 	return r
 }
 
-// Both ends tell the same of what went over two addresses at once, two streams each.
+// Both ends report the same of what went over two addresses at once, two streams each.
 func TestStreamSendAndReceive(t *testing.T) {
 	t.Parallel()
 	for _, extra := range [][]string{nil, {"--zero-copy"}} {
@@ -248,7 +248,7 @@ func TestGauge(t *testing.T) {
 	}
 }
 
-// A receiver that has all of its blocks, and waits for those of the others, is no stall.
+// A receiver that has all of its blocks, and waits for those of the others, is not a stall.
 func TestWhatWasSentIsNoStall(t *testing.T) {
 	t.Parallel()
 	slow, err := net.Listen("tcp", "127.0.0.1:0")
@@ -287,7 +287,7 @@ func TestWhatWasSentIsNoStall(t *testing.T) {
 	}
 }
 
-// Whoever reads numbers in the wrong byte order gets any: the bar ends at its end, and what is no number of Gb/s
+// Whoever reads numbers in the wrong byte order gets any: the bar ends at its end, and what is not a number of Gb/s
 // isn't shown.
 func TestGaugeOfAnyNumber(t *testing.T) {
 	for _, rate := range []float64{0, 50, 100, 1e19, 1e300, math.MaxFloat64} {

@@ -158,7 +158,7 @@ func (tp *tape) write(said *bytes.Buffer, rig steps.Rig, cells []steps.Cell) err
 	return nil
 }
 
-// compare tells what of the nodes' network is not as it was.
+// compare says what of the nodes' network is not as it was.
 func (tp *tape) compare(ctx context.Context, b *bench, before []change.State) error {
 	after, err := networksOf(ctx, b)
 	if err != nil {
@@ -207,9 +207,8 @@ func steadyEvent(e steps.Event, logs string) steps.Event {
 	return e
 }
 
-// A player is the workbench without a terminal, with a session that tells what a tape has.
-// It lives in a bubble of testing/synctest: once nothing moves, a frame is what a person
-// sees.
+// A player is the workbench without a terminal, with a session that says what a tape has. It lives in a bubble of
+// testing/synctest: once nothing moves, a frame is what a person sees.
 type player struct {
 	*tui.Model
 	t    *testing.T
@@ -246,7 +245,7 @@ func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) 
 	return p
 }
 
-// do runs a command beside the screen, as Bubble Tea does.
+// do runs a command next to the screen, as Bubble Tea does.
 func (p *player) do(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -277,7 +276,7 @@ func (p *player) send(msg tea.Msg) {
 	}
 }
 
-// tell is what the session says.
+// report is what the session says.
 func (p *player) tell(events ...steps.Event) {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -308,7 +307,7 @@ func (p *player) press(names ...string) {
 	}
 }
 
-// run presses a key and tells what the tape has of the cells that were asked for, which it gives back.
+// run presses a key and says what the tape has of the cells that were asked for, which it gives back.
 func (p *player) run(tp *tape, key string) []string {
 	p.press(key)
 	ids := p.told.wanted()

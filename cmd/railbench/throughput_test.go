@@ -121,8 +121,8 @@ func TestThroughputFaults(t *testing.T) {
 	}
 }
 
-// TestThroughputPart runs all of it, with iperf3 as many streams beside it: the table has a row for
-// each test, says where two compare, and has the report's figures as they are.
+// TestThroughputPart runs all of it, with iperf3 as many streams next to it: the table has a row for each test, says
+// where two compare, and has the report's figures as they are.
 func TestThroughputPart(t *testing.T) {
 	t.Parallel()
 	r, code, stderr := headlessly(t, "tcp-parallel", "throughput")

@@ -151,7 +151,7 @@ func findsOnThird(t *testing.T, nth int, flags rigFlags) {
 	}
 }
 
-// A node beside the link that does not answer is no reason not to run.
+// A node next to the link that does not answer is not a reason not to run.
 func TestThirdNodeIsAway(t *testing.T) {
 	t.Parallel()
 	f, _ := ranOnTrio(t, "spark-02:spark-03", []string{"peer-dead"}, "hosts", "ib-write-bw", "nodes")

@@ -28,7 +28,7 @@ func newTrust(t steps.Tutorial) *trust.Book {
 	return trust.New(dir, t)
 }
 
-// What somebody else's file would have run: what is trusted, shown and kept as one.
+// What another user's file would have run: what is trusted, shown and kept as one.
 type trusting struct {
 	what, where string // as the question names it; empty where nothing needs trust
 	show        func(io.Writer)
@@ -102,7 +102,7 @@ func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 	return nil
 }
 
-// trustsSession is of a session's scripts, beside those of the tutorial or of runbooks.
+// trustsSession is of a session's scripts, next to those of the tutorial or of runbooks.
 func trustsSession(path string, runbooks []string) (trusting, error) {
 	t, book, err := tutorialAndTrust(runbooks)
 	if err != nil {
@@ -145,8 +145,8 @@ func tutorialAndTrust(runbooks []string) (steps.Tutorial, *trust.Book, error) {
 	return t, book, err
 }
 
-// trustBeside trusts the built-in tutorial, and beside runbooks its checklist as it stands
-// there, but not the runbooks.
+// trustBeside trusts the built-in tutorial, and next to runbooks its checklist as it stands there, but not the
+// runbooks.
 func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 	if len(runbooks) == 0 {
 		return newTrust(t), nil
@@ -211,8 +211,7 @@ func (b *bench) trustPrograms() error {
 	return errors.Join(errs...)
 }
 
-// trusting refuses a file with scripts that need trust, or trusts them: nobody is there
-// to be shown them.
+// trusting refuses a file with scripts that need trust, or trusts them: no one is there to be shown them.
 func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) error {
 	foreign := b.options.Trust.Foreign(t)
 	if len(foreign) == 0 {

@@ -16,8 +16,8 @@ import (
 // copiesFolder is what the folder of such copies begins with.
 const copiesFolder = "railbench-trusted-"
 
-// privateFolder makes a folder in which nobody else can exchange a file: with this user's state, or, where there can't
-// be one, with the temporary files.
+// privateFolder makes a folder in which no one else can exchange a file: with this user's state, or, where there
+// can't be one, with the temporary files.
 func privateFolder() (*safefile.Folder, error) {
 	places := []string{os.TempDir()}
 	if state, err := stateDir(); err == nil && os.MkdirAll(state, 0o700) == nil {
@@ -52,8 +52,8 @@ func copyConfiguration(files []runner.SSHFile) (*safefile.Folder, error) {
 // mostBeside bounds what a copied inventory still finds in its folder.
 const mostBeside = 1000
 
-// copyInventory writes an inventory that runs something by its own name. What lay beside it, such as group_vars or what
-// the program reads, is there as well.
+// copyInventory writes an inventory that runs something by its own name. What lay next to it, such as group_vars or
+// what the program reads, is there as well.
 func copyInventory(inv inventoryFile) (*safefile.Folder, error) {
 	folder, err := privateFolder()
 	if err != nil {

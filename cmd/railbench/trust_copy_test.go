@@ -20,7 +20,7 @@ func inPath(t *testing.T, name, script string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// TestWhatWasTrustedIsWhatSSHGets: somebody who changes a trusted ssh configuration, or a file that it includes, once
+// TestWhatWasTrustedIsWhatSSHGets: a person who changes a trusted ssh configuration, or a file that it includes, once
 // railbench has read it has changed nothing that ssh reads. The ssh of this test does the change.
 func TestWhatWasTrustedIsWhatSSHGets(t *testing.T) {
 	state := t.TempDir()
@@ -112,8 +112,8 @@ func TestCopiesMeanTheSame(t *testing.T) {
 	}
 }
 
-// TestWhatWasTrustedIsWhatAnsibleGets: the same of an inventory that runs something. What lies beside it is still there
-// for it.
+// TestWhatWasTrustedIsWhatAnsibleGets: the same of an inventory that runs something. What lies next to it is still
+// there for it.
 func TestWhatWasTrustedIsWhatAnsibleGets(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

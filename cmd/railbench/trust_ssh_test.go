@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// A foreignRig is a rig file that came from somebody else, with its ssh configuration. What it
-// would run leaves a trace.
+// A foreignRig is a rig file that came from another user, with its ssh configuration. What it would run leaves a
+// trace.
 type foreignRig struct{ file, config, trace string }
 
 func newForeignRig(t *testing.T) foreignRig {
@@ -40,7 +40,7 @@ func (r foreignRig) ran(t *testing.T) bool {
 	return err == nil
 }
 
-// unattended runs railbench with nobody at the terminal.
+// unattended runs railbench with no one at the terminal.
 func unattended(args ...string) (code int, stdout, stderr string) {
 	var out, said bytes.Buffer
 	code = Main(args, strings.NewReader(""), &out, &said)

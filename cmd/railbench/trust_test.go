@@ -15,8 +15,8 @@ import (
 	"github.com/railbench/railbench/steps/session"
 )
 
-// evil is a session that somebody else has made of the tutorial: a cell's script is
-// another one, and as root, and there is a cell more. It says where each leaves a trace.
+// evil is a session that another user has made of the tutorial: a cell's script is another one, and as root, and
+// there is a cell more. It says where each leaves a trace.
 func evil(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "evil.ipynb")
@@ -113,7 +113,7 @@ func TestSomebodyElsesSession(t *testing.T) {
 	if v, _ := ranAs(t, s, "gids"); v.Grade != steps.Pass {
 		t.Errorf("a cell of the tutorial: %s: %s", v.Grade, v.Reason)
 	}
-	// Moving somebody else's script to another node is no trust of it.
+	// Moving another user's script to another node is not a trust of it.
 	tut, _, err := tutorial()
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestTrustCommand(t *testing.T) {
 	if code, _, stderr = main(run...); code != exitOK {
 		t.Errorf("trusted: exit %d: %s", code, stderr)
 	}
-	// What was changed since is somebody else's again.
+	// What was changed since is another user's again.
 	changed, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func valued(t *testing.T) (book, rig string) {
 	return book, rig
 }
 
-// rewrite changes a text in a file, as somebody else does.
+// rewrite changes a text in a file, as another user does.
 func rewrite(t *testing.T, path, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -74,8 +74,8 @@ func TestValuesAreTrustedByContent(t *testing.T) {
 	}
 }
 
-// TestValuesOfASession: a session brings values, too; what the user set comes back, and what
-// somebody has put in its place doesn't.
+// TestValuesOfASession: a session brings values, too; what the user set comes back, and what a user has put in its
+// place doesn't.
 func TestValuesOfASession(t *testing.T) {
 	book, _ := valued(t)
 	path := filepath.Join(t.TempDir(), "s.ipynb")

@@ -128,9 +128,8 @@ func realJournal() (undo.Journal, error) {
 // named reports whether the flags name a rig.
 func (f rigFlags) named() bool { return f.rig != "" || f.peer != "" || f.lists() || f.slurm != "" }
 
-// changed are the rigs to look at: the one that is named, or every one that the journal
-// has a change of. The one without flags is among them, unless it would be the simulated
-// one, beside which there are others.
+// changed are the rigs to look at: the one that is named, or every one that the journal has a change of. The one
+// without flags is among them, unless it would be the simulated one, next to which there are others.
 func (f rigFlags) changed() ([]rigFlags, error) {
 	journal, err := realJournal()
 	if f.named() || err != nil {
@@ -168,7 +167,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unreached tells of changes on rigs that were not looked at.
+// unreached reports changes on rigs that were not looked at.
 func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 	journal, err := realJournal()
 	if f.named() || err != nil {
@@ -224,7 +223,7 @@ func (b *bench) changes() string {
 	if b.options.Simulated || b.options.Journal == nil {
 		return ""
 	}
-	entries, _ := b.options.Journal.Entries() // railbench undo tells what cannot be read
+	entries, _ := b.options.Journal.Entries() // railbench undo says what cannot be read
 	var kept []string
 	for _, e := range entries {
 		if e.Rig == b.options.Rig {

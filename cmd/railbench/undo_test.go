@@ -95,8 +95,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestUndoLooksEverywhere: without a rig every one that has something open is looked at,
-// and what can't be reached by what the journal says is told, and is no success.
+// TestUndoLooksEverywhere: without a rig every one that has something open is looked at, and what can't be reached by
+// what the journal says is told, and is not a success.
 func TestUndoLooksEverywhere(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -184,7 +184,7 @@ func TestUndoOfAnUnreadableJournal(t *testing.T) {
 	}
 }
 
-// What puts right what a check has found is typed for this rig, and not for the one that is meant without flags.
+// What corrects what a check has found is typed for this rig, and not for the one that is meant without flags.
 func TestTheDoctorsFixNamesTheRig(t *testing.T) {
 	b, err := rigFlags{peer: "u@192.0.2.1", speed: 1}.open(t.Context(), runner.NoAsker{})
 	if err != nil {

@@ -113,7 +113,7 @@ func TestHelpFitsOnAScreen(t *testing.T) {
 	}
 }
 
-// A command in no group would be in the last one, beside those that are no work with a rig.
+// A command in no group would be in the last one, next to those that are not work with a rig.
 func TestCommandsAreGrouped(t *testing.T) {
 	t.Parallel()
 	groups := grouped(commands(true))

@@ -13,8 +13,8 @@ import (
 // the module's version, and a build in a clone the revision.
 var stamp string
 
-// An edition is what this program was made of. Of a build outside a clone nobody knows the
-// commit and the date: those are empty then.
+// An edition is what this program was made of. Of a build outside a clone no one knows the commit and the date: those
+// are empty then.
 type edition struct {
 	version, commit, date string
 	goVersion, platform   string
@@ -62,7 +62,7 @@ func editionOf(stamp string, info *debug.BuildInfo) edition {
 	return b
 }
 
-// short is as much of a commit as nobody has twice.
+// short is as much of a commit as no one has twice.
 func short(commit string) string { return commit[:min(len(commit), 12)] }
 
 // String is one line, for people and for a bug report.

@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/session"
 )
 
-// networks is how both machines' networks look, as the kernel tells it.
+// networks is how both machines' networks look, as the kernel reports it.
 func (v *virtual) networks(t *testing.T) (s [2]change.State) {
 	t.Helper()
 	for i, node := range []string{"1", "2"} {
@@ -108,12 +108,12 @@ func (v *virtual) emptyBond(t *testing.T) {
 	before := v.networks(t)
 	v.passes(t, "bond-setup", "balance-xor")
 	v.passes(t, "bond-teardown", "as captured before")
-	// A bond that is made anew has another MAC unless the slaves gave it one.
+	// A bond that is made again has another MAC unless the slaves gave it one.
 	v.same(t, before)
 }
 
-// ownBond is somebody's own bond, which was told more than railbench's is, with addresses that are more than a number.
-// It is taken away, and that is kept; and then it is taken back.
+// ownBond is another user's own bond, which was told more than railbench's is, with addresses that are more than a
+// number. It is taken away, and that is kept; and then it is taken back.
 func (v *virtual) ownBond(t *testing.T) {
 	rails := v.networks(t)
 	for i, node := range []string{"1", "2"} {
@@ -160,7 +160,7 @@ func (silent) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) 
 	return false, ctx.Err()
 }
 
-// notConfirmed makes a bond that nobody keeps: both machines go back by themselves.
+// notConfirmed makes a bond that no one keeps: both machines go back by themselves.
 func (v *virtual) notConfirmed(t *testing.T) {
 	before := v.networks(t)
 	journal := &undo.Journal{Dir: t.TempDir()}

@@ -57,7 +57,7 @@ func (v *virtual) noFinding(t *testing.T, checks ...string) {
 	}
 }
 
-// fixes puts right what a check has found.
+// fixes corrects what a check has found.
 func (v *virtual) fixes(t *testing.T, check string) {
 	t.Helper()
 	r, code := v.doctor(t, check, "--fix", "--yes")
@@ -131,7 +131,7 @@ func (v *virtual) undo(t *testing.T) {
 	}
 }
 
-// leftBond is a bond that somebody made by hand and left, on one node.
+// leftBond is a bond that a user made by hand and left, on one node.
 func (v *virtual) leftBond(t *testing.T) {
 	ownJournal(t)
 	before := v.networks(t)
@@ -149,7 +149,7 @@ ip link set bond0 up"`)
 	v.rig(t, "ssh", "1", "sudo modprobe -r bonding || true")
 }
 
-// busyPort is a benchmark that somebody forgot.
+// busyPort is a benchmark that a user forgot.
 func (v *virtual) busyPort(t *testing.T) {
 	ownJournal(t)
 	v.rig(t, "ssh", "1", "setsid ib_write_bw -p 18515 </dev/null >/dev/null 2>&1 & echo started")

@@ -83,10 +83,10 @@ func TestVirtualAlike(t *testing.T) {
 	}
 }
 
-// A disturbance is what happens in the middle of a change that nobody keeps.
+// A disturbance is what happens in the middle of a change that no one keeps.
 type disturbance struct {
 	name string
-	// gone says that nobody is there any more to go back: the switches do.
+	// gone says that no one is there any more to go back: the switches do.
 	gone bool
 	// short ones run without RAILBENCH_VIRTUAL_RUNS.
 	short bool
@@ -243,9 +243,8 @@ network = socket.inet_pton(socket.AF_INET6, "2001:db8:7::")
 text = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 0, 0, 0) + struct.pack("!BBBBIII16s", 3, 4, 64, 0xc0, 3000, 2000, 0, network)
 s.sendto(text, ("ff02::1", 0, 0, socket.if_nametoindex(sys.argv[1])))' `
 
-// settings changes rails of which their managers' files say more than an address: an MTU, which
-// somebody has overridden by hand, addresses that networkd keeps (KeepConfiguration), and a network
-// that a router announces.
+// settings changes rails of which their managers' files say more than an address: an MTU, which a user has overridden
+// by hand, addresses that networkd keeps (KeepConfiguration), and a network that a router announces.
 func (v *virtual) settings(t *testing.T) {
 	const rail0, rail1 = "enp1s0f0np0", "enp1s0f1np1"
 	const conf = "/etc/systemd/network/10-netplan-" + rail1 + ".network.d/rig.conf"
@@ -332,7 +331,7 @@ func (v *virtual) ended(t *testing.T, s *session.Session, cell string) steps.Cel
 	}
 }
 
-// disturbed makes a bond that nobody keeps.
+// disturbed makes a bond that no one keeps.
 func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 	before := v.states(t)
 	journal := &undo.Journal{Dir: filepath.Join(t.TempDir(), "undo")}
@@ -351,7 +350,7 @@ func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 	s := v.open(t, "nvidia", nil, options)
 	s.Run("bond-setup")
 	v.armed(t, s)
-	// A moment of the change's own: what is waited for here is no event of it.
+	// A moment of the change's own: what is waited for here is not an event of it.
 	time.Sleep(after)
 	d.do(t, v, func() {
 		for _, n := range nodes {

@@ -11,9 +11,9 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// TestVirtualMany is on four machines with soft-RoCE behind a switch: a cell runs over the link that
-// is chosen, the checklist names the node that is not as the others, and one whose power is cut in
-// the middle of a test stops that test and nobody else.
+// TestVirtualMany is on four machines with soft-RoCE behind a switch: a cell runs over the link that is chosen, the
+// checklist names the node that is not as the others, and one whose power is cut in the middle of a test stops that
+// test and no one else.
 func TestVirtualMany(t *testing.T) {
 	if os.Getenv("RAILBENCH_LONG") == "" {
 		t.Skip("four virtual machines are the long form's: RAILBENCH_LONG=1")
@@ -102,7 +102,7 @@ func (v *virtual) cutOff(t *testing.T, cmd *exec.Cmd, node string, begun func(te
 	}
 }
 
-// virtualNodes believes nobody: what is no number of machines is told, and read as none.
+// virtualNodes believes no one: what is not a number of machines is told, and read as none.
 func TestVirtualNodes(t *testing.T) {
 	state := t.TempDir()
 	file := filepath.Join(state, "run", "nodes")

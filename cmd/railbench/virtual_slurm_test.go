@@ -32,7 +32,7 @@ func TestVirtualSlurm(t *testing.T) {
 	t.Run("a reset", v.resetInSlurm)
 }
 
-// mpiSum is an MPI program that needs no compiler: the ranks sum 2 MiB over TCP, and each tells who it is.
+// mpiSum is an MPI program that needs no compiler: the ranks sum 2 MiB over TCP, and each says who it is.
 const mpiSum = `import ctypes, socket
 mpi = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
 handle = lambda name: ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))

@@ -9,8 +9,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// The virtual rig's ssh configuration runs commands: it is taken from no folder in which somebody
-// else can write.
+// The virtual rig's ssh configuration runs commands: it is taken from no folder in which another user can write.
 func TestVirtualStateIsOwn(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "rig")
 	if err := os.Mkdir(state, 0o777); err != nil {

@@ -68,7 +68,7 @@ func isRoot(t *testing.T, n runner.Node) {
 	}
 }
 
-// refused says that nobody becomes root there, and in which words.
+// refused says that no one becomes root there, and in which words.
 func refused(t *testing.T, n runner.Node, words ...string) {
 	t.Helper()
 	_, err := becomesRoot(t, n)

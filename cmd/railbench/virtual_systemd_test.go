@@ -70,7 +70,7 @@ func (v *virtual) checklist(t *testing.T) {
 		{
 			"unmanaged-devices", "spark-01", "printf '[keyfile]\nunmanaged-devices=interface-name:" + rail + "\n' >" + listed +
 				"; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -qx "+rail+":unmanaged"),
-			// What has its addresses still it takes for somebody else's at first.
+			// What has its addresses still it takes for another user's at first.
 			"rm " + listed + "; systemctl restart NetworkManager; " +
 				waitFor("nmcli -t -f DEVICE,STATE device | grep -q '^"+rail+":connected'") +
 				"; nmcli connection up netplan-" + rail,
@@ -92,8 +92,8 @@ func (v *virtual) checklist(t *testing.T) {
 			[]string{"dhclient on spark-02 may manage " + rail, "a DHCP client would set its address again"},
 		},
 		{
-			// As a bond that is made by hand has it: the manager has the slave still. Where minutes are between
-			// down and up, as on a busy machine, it takes the slave for somebody else's.
+			// As a bond that is made by hand has it: the manager has the slave still. Where minutes are between down
+			// and up, as on a busy machine, it takes the slave for another user's.
 			"address-returned", "spark-01",
 			"modprobe bonding max_bonds=0; ip link add bond0 type bond mode balance-xor; ip link set bond0 up" +
 				"; printf 'link set %s\n' '" + rail + " down' '" + rail + " master bond0' '" + rail + " up' | ip -batch -; " +
@@ -351,9 +351,8 @@ func (v *virtual) logout(t *testing.T) {
 	}
 }
 
-// reboot puts what the cell netplan shows where it says, as its text tells a user to, and
-// looks whether the bond is there after the machines have booted again. What was written
-// is gone with the machines.
+// reboot puts what the cell netplan shows where it says, as its text informs a user to, and looks whether the bond is
+// there after the machines have booted again. What was written is gone with the machines.
 func (v *virtual) reboot(t *testing.T) {
 	before := v.networks(t)
 	c := v.certain(t, "netplan")

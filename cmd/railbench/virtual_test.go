@@ -102,7 +102,7 @@ const (
 	systemd = "systemd"
 )
 
-// ownPort has RIG_PORT for the systems that can be up beside the plain one.
+// ownPort has RIG_PORT for the systems that can be up next to the plain one.
 var ownPort = map[string]string{slurm: "2400", systemd: "2300"}
 
 // newVirtual is a rig of two machines that runs.
@@ -111,8 +111,8 @@ func newVirtual(t *testing.T, system string) *virtual {
 	return newVirtualOf(t, system, 2)
 }
 
-// newVirtualOf has so many machines. RIG_STATE names the folder where one was built before, for a
-// system that isn't plain with its name behind it: so all can be there, and run beside each other.
+// newVirtualOf has so many machines. RIG_STATE names the folder where one was built before, for a system that isn't
+// plain with its name behind it: so all can be there, and run next to each other.
 func newVirtualOf(t *testing.T, system string, nodes int) *virtual {
 	t.Helper()
 	if os.Getenv("RAILBENCH_VIRTUAL") == "" {
@@ -207,8 +207,8 @@ func (v *virtual) all(t *testing.T) {
 		if c.ID == "tcp-parallel" && strings.Contains(c.Reason, oneLink) {
 			want = steps.Warn
 		}
-		// Two rails at once can be more than an emulated processor keeps up with, and what was
-		// lost and sent again tells nothing of the rest.
+		// Two rails at once can be more than an emulated processor keeps up with, and what was lost and sent again
+		// reports nothing of the rest.
 		if c.ID == "dual-link" && c.Verdict != want || c.Verdict == steps.Inconclusive {
 			t.Logf("%s, once more after %s: %s", c.ID, c.Verdict, c.Reason)
 			again, _ := v.run(t, c.ID)
@@ -364,7 +364,7 @@ func (v *virtual) cable(t *testing.T) {
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		// Beside compilers an emulated processor takes a minute to begin.
+		// Next to compilers an emulated processor takes a minute to begin.
 		r, code := v.run(t, "ib-write-bw", "--timeout", "6m", "-p", "ITERATIONS=5000")
 		done <- outcome{r, code}
 	}()

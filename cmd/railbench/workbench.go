@@ -31,7 +31,7 @@ type opening struct {
 	stage     stageOpening
 	record    recordFlags
 	recording *asciicast.Recording // of what the screen shows; nil where nothing is recorded
-	begins    bool                 // no session that was cut off is offered: somebody has looked for one
+	begins    bool                 // no session that was cut off is offered: a user has looked for one
 }
 
 // workbench opens the screen. The model is nil where it could not be opened.
@@ -61,7 +61,7 @@ func needsTerminal(cmd *cobra.Command) error {
 	return fmt.Errorf("%s needs a terminal; railbench run … and railbench doctor work without one", what)
 }
 
-// recorded does something while what the screen shows is recorded, where somebody wants that.
+// recorded does something while what the screen shows is recorded, where a user wants that.
 func (o opening) recorded(cmd *cobra.Command, do func(opening) error) error {
 	switch {
 	case o.record.path == "" && o.record.v2:
@@ -80,7 +80,7 @@ func (o opening) recorded(cmd *cobra.Command, do func(opening) error) error {
 	return err
 }
 
-// inTerminal shows sessions, one after the other, until somebody leaves.
+// inTerminal shows sessions, one after the other, until a user leaves.
 func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, error) {
 	var d *app
 	var err error
@@ -128,9 +128,8 @@ func whileLoading(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	return d, d.putAway(cmd, shown)
 }
 
-// silent reports whether nothing has to be told or asked before there is a screen, but
-// for what the rig's choice tells at once. Then the screen is there first, and all else
-// is read behind it.
+// silent reports whether nothing has to be told or asked before there is a screen, but for what the rig's choice
+// reports at once. Then the screen is there first, and all else is read behind it.
 func (o opening) silent(flags rigFlags) bool {
 	if o.session != "" || o.drill.Fault != "" ||
 		len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link+flags.slurm != "" {
@@ -374,7 +373,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 	return nil, nil
 }
 
-// newFile makes the file of a session that nobody named.
+// newFile makes the file of a session that no one named.
 func (b *bench) newFile(dir string) func() (session.Store, error) {
 	return func() (session.Store, error) {
 		path, err := notebook.NewFile(dir, b.options.Rig)

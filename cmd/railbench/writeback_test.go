@@ -77,8 +77,7 @@ func TestWriteBack(t *testing.T) {
 	if said, err := w.Write(parts); err != nil || !strings.HasPrefix(said, "nothing to write") {
 		t.Errorf("%q, %v", said, err)
 	}
-	// What somebody else wrote elsewhere in the file stays; what they wrote into the
-	// same script is not overwritten.
+	// What another user wrote elsewhere in the file stays; what they wrote into the same script is not overwritten.
 	file(strings.Replace(want, "Prose.", "Other prose.", 1))
 	parts = edited(t, parts, "one", 0, "date\n")
 	if _, err := w.Write(parts); err != nil {

@@ -178,7 +178,7 @@ func TestStartInterrupted(t *testing.T) {
 	}
 }
 
-// Not beside the others: one of their servers could take the port that nobody has.
+// Not next to the others: one of their servers could take the port that no one has.
 func TestNobodyThere(t *testing.T) {
 	for _, bad := range []string{
 		"", "spark-01:2379", "http://spark-01", "ftp://x:1", "http://x:1/path", "http://:2379",
@@ -206,8 +206,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// What answers and is no etcd, or one without a gateway, is told from an etcd without
-// keys.
+// What answers and is not an etcd, or one without a gateway, is told from an etcd without keys.
 func TestOddAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status       int

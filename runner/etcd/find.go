@@ -74,7 +74,7 @@ func (p origin) find() (program, error) {
 		"and belongs beside railbench or in $PATH")
 }
 
-// beside is where the program may be, relative to another one.
+// next to is where the program may be, relative to another one.
 func beside(self string) []string {
 	if self == "" {
 		return nil

@@ -139,8 +139,8 @@ func checkPort(port string) (int, error) {
 	return n, nil
 }
 
-// Check looks at one name that is no host's, a partition's for example: what tells what it is in the
-// error. It is as strict as with hosts.
+// Check looks at one name that is not a host's, a partition's for example: what says what it is in the error. It is
+// as strict as with hosts.
 func Check(what, name string) error { return checkWord(what, name) }
 
 // checkWord looks at a name: ASCII letters, digits, dots, dashes and underscores, and no dash

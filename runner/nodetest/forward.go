@@ -118,8 +118,7 @@ func forward(t *testing.T, n runner.Node, o Options) {
 		t.Errorf("asked for %d, got %d", one.Port(), again.Port())
 	}
 
-	// Nobody is to be had on this side.
-	// The node's side has accepted it already, so that it can only be closed.
+	// No one is to be had on this side. The node's side has accepted it already, so that it can only be closed.
 	dead := forwarding(t, n, 0, func(context.Context) (net.Conn, error) { return nil, errors.New("no server") })
 	if _, exit := get(t, n, dead.Port(), "/"); exit.Code != 52 && exit.Code != 56 {
 		t.Errorf("no server: %v", exit)

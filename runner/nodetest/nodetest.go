@@ -26,7 +26,7 @@ type Maker func(t *testing.T) runner.Node
 type Options struct {
 	// Processes is set where scripts are real processes with pids.
 	Processes bool
-	// NoForwarding is set where a node is no runner.Forwarder.
+	// NoForwarding is set where a node is not a runner.Forwarder.
 	NoForwarding bool
 }
 
@@ -149,7 +149,7 @@ func values(t *testing.T, n runner.Node) {
 	}
 }
 
-// stdin is at its end at once: a script that asks somebody must not wait for him.
+// stdin is at its end at once: a script that asks a user must not wait for him.
 func stdin(t *testing.T, n runner.Node) {
 	stdout, _, exit := Do(t, n, `if read -r x; then echo "got $x"; else echo nothing; fi; cat; echo done`)
 	equal(t, "stdout", stdout, "nothing", "done")
@@ -172,7 +172,7 @@ func clean(t *testing.T, n runner.Node) {
 	}
 }
 
-// colours stand beside the text, up to the line's end, on both streams.
+// colours stand next to the text, up to the line's end, on both streams.
 func colours(t *testing.T, n runner.Node) {
 	red := []runner.Span{{Style: runner.Style{Fg: runner.Indexed(1), Attr: runner.Bold}}, {At: 3}}
 	want := map[runner.Stream][][]runner.Span{runner.Stdout: {red, nil}, runner.Stderr: {red[:1], nil}}
@@ -277,7 +277,7 @@ func together(t *testing.T, n runner.Node) {
 	all.Wait()
 }
 
-// closing ends what runs and refuses what comes: nobody waits for a node that was closed.
+// closing ends what runs and refuses what comes: no one waits for a node that was closed.
 func closing(t *testing.T, n runner.Node) {
 	ready := make(chan bool, 1)
 	ended := make(chan bool)
@@ -354,7 +354,7 @@ echo ready
 	}
 }
 
-// signals are told as a shell tells them, 128 and their number, and are as a login would have them.
+// signals are told as a shell reports them, 128 and their number, and are as a login would have them.
 func signals(t *testing.T, n runner.Node) {
 	if _, _, exit := Do(t, n, "kill -9 $$"); exit.Code != 137 {
 		t.Errorf("killed by 9: %+v", exit)

@@ -11,22 +11,22 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// A PAMUser is somebody whom only a test's sshd knows, and of whom PAM asks a password.
+// A PAMUser is a user whom only a test's sshd knows, and of whom PAM asks a password.
 type PAMUser struct {
 	Name, Hash string // the latter as /etc/shadow has it
 	// Changed is the day of the last change of the password, days since 1970; 0 says that it has
 	// to be changed now.
 	Changed int
-	// Says is what PAM tells before it asks.
+	// Says is what PAM reports before it asks.
 	Says string
 }
 
 // pamUID is of no user that a distribution makes.
 const pamUID = 61183
 
-// StartPAM starts a real sshd that asks PAM, in a mount namespace of its own: there /etc/passwd,
-// /etc/shadow and PAM's rules for sshd are others. The machine's own stay as they are.
-// A machine on which nobody may make such a namespace skips the test.
+// StartPAM starts a real sshd that asks PAM, in a mount namespace of its own: there /etc/passwd, /etc/shadow and
+// PAM's rules for sshd are others. The machine's own stay as they are. A machine on which no one may make such a
+// namespace skips the test.
 func StartPAM(t testing.TB, u PAMUser, extra ...string) *Sshd {
 	t.Helper()
 	testform.NeedsRoot(t)

@@ -51,8 +51,8 @@ func (p SlurmPlace) command(name string, args ...string) *exec.Cmd {
 	if p.Netns.Name == "" {
 		return exec.Command(name, args...)
 	}
-	// The namespace's /sys tells its interfaces; "ip netns exec" would take the control groups away, which slurmd looks
-	// for.
+	// The namespace's /sys reports its interfaces; "ip netns exec" would take the control groups away, which slurmd
+	// looks for.
 	const own = `mount --rbind /sys/fs/cgroup /mnt && mount -t sysfs sysfs /sys && mount --rbind /mnt /sys/fs/cgroup && exec "$@"`
 	args = append([]string{"--net=/run/netns/" + p.Netns.Name, "unshare", "-m", "sh", "-c", own, "sh", name}, args...)
 	return exec.Command("nsenter", args...)
@@ -190,7 +190,7 @@ func (r *SlurmRig) Job(t *testing.T) int {
 	return job
 }
 
-// freePorts are free when it returns, and held by nobody.
+// freePorts are free when it returns, and held by no one.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

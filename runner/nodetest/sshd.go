@@ -67,7 +67,7 @@ func prepare(t testing.TB, extra ...string) *Sshd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It is free now, and again when sshd is started anew: a port of 0 would be another one each time.
+	// It is free now, and again when sshd is started again: a port of 0 would be another one each time.
 	s.Port = ln.Addr().(*net.TCPAddr).Port
 	ln.Close()
 	// What the user's own shell does at each login is not what is tested: some take seconds,

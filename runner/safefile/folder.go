@@ -8,10 +8,9 @@ import (
 	"syscall"
 )
 
-// Keeps says why a folder is none in which railbench looks for what it may run: it, or one on the way to
-// it, belongs to somebody else, or others may write there. Its files may be the user's
-// own all the same, and whoever has the folder could still give each the name of another. One
-// that is not there yet has nothing in it.
+// Keeps says why a folder is none in which railbench looks for what it may run: it, or one on the way to it, belongs
+// to another user, or others may write there. Its files may be the user's own all the same, and whoever has the
+// folder could still give each the name of another. One that is not there yet has nothing in it.
 func Keeps(dir string) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return &Refused{dir, "it is not a folder"}
@@ -48,8 +47,8 @@ func Program(path string) error {
 	return nil
 }
 
-// A Folder is a temporary one that a process keeps its files in. The kernel's lock on it ends with
-// the process, however that ends: a folder that nobody holds was left behind by a kill.
+// A Folder is a temporary one that a process keeps its files in. The kernel's lock on it ends with the process,
+// however that ends: a folder that no one holds was left behind by a kill.
 type Folder struct {
 	Path string
 	held *os.File
@@ -107,8 +106,8 @@ func hold(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Sweep removes the folders of a name that killed processes of this user have left. What can't be
-// removed stays for the next time: whoever is started works beside it.
+// Sweep removes the folders of a name that killed processes of this user have left. What can't be removed stays for
+// the next time: whoever is started works next to it.
 func Sweep(temp, name string) {
 	left, err := filepath.Glob(filepath.Join(temp, name+"*"))
 	if err != nil {

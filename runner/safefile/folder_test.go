@@ -24,7 +24,7 @@ func TestFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A name is no reason to follow a link.
+	// A name is not a reason to follow a link.
 	if err := os.Symlink(other, filepath.Join(temp, name+"link")); err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func TestFoldersAtOnce(t *testing.T) {
 	}
 }
 
-// TestFoldersThatKeepWhatRuns: in somebody else's folder one's own files may have each other's
-// names, and where everybody may write so may he.
+// TestFoldersThatKeepWhatRuns: in another user's folder one's own files may have each other's names, and where
+// everybody may write so may he.
 func TestFoldersThatKeepWhatRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(dir string) error
@@ -150,8 +150,8 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 	}
 }
 
-// give makes a path somebody else's, or, with -1, of a group that nobody knows. Only root can: for others
-// everybody may write there, which is as bad.
+// give makes a path another user's, or, with -1, of a group that is unknown. Only root can: for others everybody may
+// write there, which is as bad.
 func give(path string, uid int) error {
 	if !testform.Root() {
 		return os.Chmod(path, 0o777)
@@ -182,7 +182,7 @@ func TestAccessList(t *testing.T) {
 	}
 }
 
-// What a file says is done only where nobody else may have written it.
+// What a file says is done only where no one else may have written it.
 func TestReadOwn(t *testing.T) {
 	for mode, fine := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o400: true, 0o666: false, 0o602: false} {
 		path := filepath.Join(t.TempDir(), "file")

@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// What is run or handed over lies where nobody else can put it.
+// What is run or handed over lies where no one else can put it.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	file := func(dir, name string, mode os.FileMode) string {

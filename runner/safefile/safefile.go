@@ -1,10 +1,9 @@
-// Package safefile opens the files of this machine that railbench keeps, and those that it
-// is given to read: regular ones only, and none that somebody else has put in the way.
+// Package safefile opens the files of this machine that railbench keeps, and those that it is given to read: regular
+// ones only, and none that another user has put in the way.
 //
-// A file that railbench writes itself (a session, its journal, a log, the undo journal)
-// is no link and belongs to whoever runs railbench, or to root. What is looked at is the
-// file that was opened, never a name before it: nobody can put another one there in
-// between. What is in the files is not known here.
+// A file that railbench writes itself (a session, its journal, a log, the undo journal) is not a link and belongs to
+// whoever runs railbench, or to root. What is looked at is the file that was opened, never a name before it: no one
+// can put another one there in between. What is in the files is not known here.
 package safefile
 
 import (
@@ -41,8 +40,8 @@ func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	})
 }
 
-// Beside opens, to read, a file that stands beside one that somebody named. It may be
-// anybody's, and is no link: nobody named what that would lead to.
+// Next to opens, to read, a file that stands next to one that a user named. It may be anybody's, and is not a link:
+// no one named what that would lead to.
 func Beside(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0, func(fs.FileInfo) error { return nil })
 }
@@ -82,8 +81,8 @@ func Truncated(path string, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ReadOwn reads a file of railbench's own, of limit bytes at most. What it says is done: nobody else may
-// have been able to write it.
+// ReadOwn reads a file of railbench's own, of limit bytes at most. What it says is done: no one else may have been
+// able to write it.
 func ReadOwn(path string, limit int64) ([]byte, error) {
 	f, err := open(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0, func(info fs.FileInfo) error {
 		if err := usable(path, info); err != nil {
@@ -103,8 +102,8 @@ func ReadOwn(path string, limit int64) ([]byte, error) {
 	return ReadAll(f, path, limit)
 }
 
-// Read reads a file that somebody names, of limit bytes at most. It may be anybody's, and
-// the name a link: who names it means what it leads to.
+// Read reads a file that a user names, of limit bytes at most. It may be anybody's, and the name a link: who names it
+// means what it leads to.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Named(path)
 	if err != nil {
@@ -124,7 +123,7 @@ func Head(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// Named opens a file that somebody names, to read it: who does bounds what he reads of it.
+// Named opens a file that a user names, to read it: who does bounds what he reads of it.
 func Named(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY, 0, func(fs.FileInfo) error { return nil })
 }
@@ -154,8 +153,8 @@ func tooLong(path string, limit int64) error {
 	return &Refused{path, "it is longer than " + size(limit)}
 }
 
-// Mine says why a path is none that railbench may write: it is a link, no regular file,
-// or somebody else's. One that is not there yet is.
+// Mine says why a path is none that railbench may write: it is a link, no regular file, or another user's. One that
+// is not there yet is.
 func Mine(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -174,8 +173,8 @@ func Mine(path string) error {
 // the old one's place. It keeps the old one's permissions; a new one gets perm, but for what the umask takes away.
 // What a save that was killed has left is removed.
 func Replace(path string, content []byte, perm fs.FileMode) (err error) {
-	// The name alone is replaced, and never what a link leads to: that it is the file
-	// which somebody means is why it is looked at.
+	// The name alone is replaced, and never what a link leads to: that it is the file which a user means is why it is
+	// looked at.
 	if err := Mine(path); err != nil {
 		return err
 	}
@@ -233,7 +232,7 @@ func usable(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// onlyName refuses what is written in place and has another name: it is somebody's file.
+// onlyName refuses what is written in place and has another name: it is another user's file.
 func onlyName(path string, info fs.FileInfo) error {
 	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Nlink > 1 {
 		return &Refused{path, "it has another name, too (a hard link): copy it, and take the copy"}
@@ -241,7 +240,7 @@ func onlyName(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// instead says what was found where an opening failed because it is no file.
+// instead says what was found where an opening failed because it is not a file.
 func instead(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EMLINK):

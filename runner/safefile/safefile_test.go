@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// traps are what somebody else can leave where a file is expected. None is opened, none
-// waits, and what a link leads to stays as it is.
+// traps are what another user can leave where a file is expected. None is opened, none waits, and what a link leads
+// to stays as it is.
 func traps(t *testing.T) (dir, precious string, paths map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -86,7 +86,7 @@ func TestTrapsAreRefused(t *testing.T) {
 	}
 }
 
-// What somebody names to be read may be a link, and still no pipe and no device.
+// What a user names to be read may be a link, and still no pipe and no device.
 func TestReadOfANamedFile(t *testing.T) {
 	_, _, paths := traps(t)
 	for trap, want := range map[string]bool{

@@ -20,11 +20,11 @@ const temporaryTries = 100
 // has not locked it yet.
 const leftAfter = time.Minute
 
-// swept are the files beside which this process has looked for what was left.
+// swept are the files next to which this process has looked for what was left.
 var swept sync.Map
 
-// temporary makes a file beside another one, whose place it will take. The kernel's lock on it ends with the process:
-// one that nobody holds was left behind. The umask holds for its permissions.
+// temporary makes a file next to another one, whose place it will take. The kernel's lock on it ends with the
+// process: one that no one holds was left behind. The umask holds for its permissions.
 func temporary(path string, perm fs.FileMode) (*os.File, error) {
 	dir, base := filepath.Split(path)
 	before := "." + base + ".tmp-"
@@ -48,7 +48,7 @@ func temporary(path string, perm fs.FileMode) (*os.File, error) {
 }
 
 // sweepFiles removes what killed saves of this user have left in a folder: regular files whose names are before and a
-// number, which nobody has written or holds. What can't be removed stays for the next time.
+// number, which no one has written or holds. What can't be removed stays for the next time.
 func sweepFiles(dir, before string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 // mostLinks bounds the links on the way to a path, as the kernel does.
 const mostLinks = 40
 
-// way says why somebody else could put another thing in the place of what a path leads to: of all folders on
-// the way, through every link, one belongs to none of owners, or others may write there. Into a folder such as
-// /tmp everybody may write, and nobody takes away what is there: that will do on the way, and last says whether
-// it does for what the path leads to. What is not there yet is nobody's.
+// way says why another user could put another thing in the place of what a path leads to: of all folders on the way,
+// through every link, one belongs to none of owners, or others may write there. Into a folder such as /tmp everybody
+// may write, and no one takes away what is there: that will do on the way, and last says whether it does for what the
+// path leads to. What is not there yet is no one's.
 func way(path string, owners []int, last bool) error {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func split(path string) []string {
 	return slices.DeleteFunc(strings.Split(filepath.Clean(path), "/"), func(s string) bool { return s == "" })
 }
 
-// writers names who may write beside the owner; empty for nobody.
+// writers names who may write next to the owner; empty for no one.
 func writers(path string, info fs.FileInfo, gid uint32) string {
 	switch {
 	case info.Mode().Perm()&0o002 != 0:
@@ -83,8 +83,8 @@ func writers(path string, info fs.FileInfo, gid uint32) string {
 	return fmt.Sprintf("its group (group id %d)", gid)
 }
 
-// alone reports whether nobody but this user and root is in a group, as this machine's files have it: a group
-// of the user's own, or one that nobody uses.
+// alone reports whether no one but this user and root is in a group, as this machine's files have it: a group of the
+// user's own, or one that no one uses.
 func alone(gid uint32) bool {
 	passwd, err := Read("/etc/passwd", accountsLimit)
 	if err != nil {
@@ -124,8 +124,8 @@ func alone(gid uint32) bool {
 
 const accountsLimit = 16 << 20
 
-// outside reports whether a user id stands for all those that this process's user namespace doesn't have, as
-// root is in a container that is no root's.
+// outside reports whether a user id stands for all those that this process's user namespace doesn't have, as root is
+// in a container that is not a root's.
 func outside(uid uint32) bool {
 	space, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {

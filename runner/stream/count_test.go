@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A stream that is there and silent stalls. Where none is there any more nobody sends, and that is no stall.
+// A stream that is there and silent stalls. Where none is there any more no one sends, and that is not a stall.
 func TestNobodySendsIsNoStall(t *testing.T) {
 	r := Receiver{}
 	defer r.Close()

@@ -1,7 +1,6 @@
-// Package stream moves blocks of bytes over TCP as fast as the way allows, or at a rate, and
-// says what became of each: the programs of a demo that feeds a link from a device. A block
-// has a header with its number, its length and the checksum of what follows, so that the
-// other end can tell what is lost or changed.
+// Package stream moves blocks of bytes over TCP as fast as the way allows, or at a rate, and says what became of
+// each: the programs of a demo that feeds a link from a device. A block has a header with its number, its length and
+// the checksum of what follows, so that the other end can say what is lost or changed.
 //
 // It knows addresses and no rails; what is printed is cmd's.
 package stream

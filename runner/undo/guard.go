@@ -3,8 +3,8 @@
 // connection that asked for it, and stays only if it is confirmed in time. The
 // Journal here keeps the ways back of the changes that stayed.
 //
-// What is changed and how it is put back are scripts that somebody else wrote:
-// this package knows processes, files and time limits, and no interface.
+// What is changed and how it is put back are scripts that another user wrote: this package knows processes, files and
+// time limits, and no interface.
 package undo
 
 import (
@@ -128,8 +128,7 @@ func (g Guard) Forget(ctx context.Context) error {
 	return err
 }
 
-// wait looks again as long as nothing has ended: a look is short, so that its limit is no
-// limit of the change.
+// wait looks again as long as nothing has ended: a look is short, so that its limit is not a limit of the change.
 func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 	for {
 		var out string

@@ -76,7 +76,7 @@ func (j Journal) Write(e Entry) (err error) {
 	return syncDir(j.Dir)
 }
 
-// Remove forgets an entry; one that is gone already is no error.
+// Remove forgets an entry; one that is gone already is not an error.
 func (j Journal) Remove(id string) error {
 	if err := os.Remove(j.file(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write the undo journal: %w", err)

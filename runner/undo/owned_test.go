@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// What runs as root lies where nobody else can put anything: a folder of somebody else's, one that
-// others may write to, a link, and whatever lies below one of them are refused.
+// What runs as root lies where no one else can put anything: a folder of another user's, one that others may write
+// to, a link, and whatever lies below one of them are refused.
 func TestOwned(t *testing.T) {
 	testform.NeedsRoot(t)
 	top, err := os.MkdirTemp("/run", "railbench-test-") //nolint:usetesting // t.TempDir is below /tmp, where all may write

@@ -43,8 +43,8 @@ const detach = `detach() { # UNIT PID-FILE SCRIPT ARG...
 const uptime = `uptime() { read -r now _ </proc/uptime && now=${now%.*}${now#*.}; }
 `
 
-// owned looks at a folder and all above it. What is in it runs as root: nobody but root may be
-// able to put something there, or something else in its place.
+// owned looks at a folder and all above it. What is in it runs as root: no one but root may be able to put something
+// there, or something else in its place.
 const owned = `owned() {
   at=$1
   while :; do
@@ -154,8 +154,8 @@ else
 fi
 `
 
-// The switch's process is ended by its group, and only where it still is what
-// it was: a number can be somebody else's by now.
+// The switch's process is ended by its group, and only where it still is what it was: a number can be another user's
+// by now.
 const unwatch = `if [ -d /run/systemd/system ] && command -v systemctl >/dev/null; then
   systemctl stop "$UNIT.service" 2>/dev/null
 fi

@@ -38,8 +38,9 @@ const (
 	version3 = 3
 )
 
-// New makes a recording of a terminal of a size in a file, in the format of before where v2 is set. What is in the file
-// already stays until there is a screen to be recorded: a wrong flag beside it costs nobody the recording of before.
+// New makes a recording of a terminal of a size in a file, in the format of before where v2 is set. What is in the
+// file already stays until there is a screen to be recorded: a wrong flag next to it costs no one the recording of
+// before.
 func New(path string, v2 bool, size func() (columns, rows int)) (*Recording, error) {
 	f, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

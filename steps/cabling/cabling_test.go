@@ -332,7 +332,7 @@ func heard(rig steps.Rig, facts []map[string]string, node, rail int, system, por
 	maps.Copy(facts[node], Facts(rig.Nodes[node], out))
 }
 
-// What LLDP tells: a switch between two nodes, its name and ports; and a node that is another than the one that
+// What LLDP reports: a switch between two nodes, its name and ports; and a node that is another than the one that
 // answers.
 func TestHeard(t *testing.T) {
 	t.Parallel()
@@ -445,7 +445,7 @@ func TestDrawingsFit(t *testing.T) {
 	}
 }
 
-// What a node prints is somebody's: nothing of it makes a map that can't be drawn.
+// What a node prints is another user's: nothing of it makes a map that can't be drawn.
 func FuzzFacts(f *testing.F) {
 	f.Add("enp1s0f0np0 neighbour 192.168.0.2: 4c:bb:47:00:01:00\n", "enp1s0f1np1 neighbour 1.2.3.4: 4c:bb:47:00:00:02")
 	f.Fuzz(func(t *testing.T, a, b string) {

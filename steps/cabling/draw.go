@@ -17,7 +17,7 @@ const (
 	mostDrawn = 16 // nodes that stand for themselves; more are folded
 )
 
-// Draw draws the cables, a line each, and then tells what was found.
+// Draw draws the cables, a line each, and then says what was found.
 func (m Map) Draw() []string {
 	var lines []string
 	switch way := m.around(); {
@@ -82,7 +82,7 @@ func (m Map) drawCable(s Segment) string {
 
 // drawSwitch is the ports that one switch joins.
 func (m Map) drawSwitch(s Segment) []string {
-	// far is the switch's own port, where it tells that.
+	// far is the switch's own port, where it says that.
 	type row struct{ name, port, far string }
 	var rows []row
 	if len(s) > mostDrawn {

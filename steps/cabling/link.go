@@ -1,7 +1,6 @@
-// Package cabling tells what is wired to what: by who answered for an address, and not by what
-// the addresses say. Linux answers for each of its addresses on any interface, so the one that
-// answers is the one that the cable leads to. It asks nobody: scripts run elsewhere, and what they
-// told comes in.
+// Package cabling says what is wired to what: by who answered for an address, and not by what the addresses say.
+// Linux answers for each of its addresses on any interface, so the one that answers is the one that the cable leads
+// to. It asks no one: scripts run elsewhere, and what they told comes in.
 package cabling
 
 import (
@@ -19,10 +18,9 @@ type Link struct {
 	Facts [2]map[string]string
 }
 
-// Answered is the rail of the other end that answered for a pair's address; -1 where nobody did, or
-// where what answered is no rail of that node's.
-// A node's script tells both facts, what it has learnt and its own MACs, so it takes both nodes' to tell one
-// cable.
+// Answered is the rail of the other end that answered for a pair's address; -1 where no one did, or where what
+// answered is not a rail of that node's. A node's script reports both facts, what it has learnt and its own MACs, so
+// it takes both nodes' to report one cable.
 func (w Link) Answered(i int, e steps.End) int {
 	p := w.Rig.Pairs[i]
 	own, other := w.Rig.Rail(p, e), w.Rig.Rail(p, e.Other())
@@ -61,7 +59,7 @@ func (w Link) crossed(i int, same func(a, b int, e steps.End) bool) int {
 	})
 }
 
-// connector is the number of the one that a rail of an end leaves by; -1 where nothing tells it, and where there is
+// connector is the number of the one that a rail of an end leaves by; -1 where nothing reports it, and where there is
 // no such rail.
 func (w Link) connector(rail int, e steps.End) int {
 	if rails := w.Rig.At(e).Rails; rail >= 0 && rail < len(rails) {

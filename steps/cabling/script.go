@@ -8,11 +8,10 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 )
 
-// Script prints what a node learns of the others on its rails: a node learns who has an address
-// when it sends there. WAYS are those of Ways. It needs ip and ping, and sends one packet each. Interfaces
-// without an address (UNNUMBERED) ask whoever hears them: every RoCE port has a GID of its link's own address.
-// Where something on the node listens to LLDP it is asked for the names that were heard; lldpd tells them to root
-// alone.
+// Script prints what a node learns of the others on its rails: a node learns who has an address when it sends there.
+// WAYS are those of Ways. It needs ip and ping, and sends one packet each. Interfaces without an address (UNNUMBERED)
+// ask whoever hears them: every RoCE port has a GID of its link's own address. Where something on the node listens to
+// LLDP it is asked for the names that were heard; lldpd informs them to root alone.
 const Script = `PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 for way in $WAYS; do
 	ping -c 1 -w 1 -W 1 -I "${way%%=*}" "${way#*=}" >/dev/null 2>&1 &

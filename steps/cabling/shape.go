@@ -13,8 +13,8 @@ type Shape string
 
 // The shapes.
 const (
-	Unseen Shape = "unseen" // nobody answered
-	// Two nodes, cable by cable. A switch between two looks the same where nobody hears its name (LLDP).
+	Unseen Shape = "unseen" // no one answered
+	// Two nodes, cable by cable. A switch between two looks the same where no one hears its name (LLDP).
 	Direct Shape = "direct"
 	Ring   Shape = "ring"   // each node to two others, in a circle
 	Chain  Shape = "chain"  // a ring of which one cable is missing
@@ -22,10 +22,10 @@ const (
 	Mixed  Shape = "mixed"
 )
 
-// A Port is a connector of a node; or one rail, where nothing tells the connectors.
+// A Port is a connector of a node; or one rail, where nothing reports the connectors.
 type Port struct {
 	Node int // its index in the rig
-	No   int // the connector's number; -1 minus the rail's index where nothing tells it
+	No   int // the connector's number; -1 minus the rail's index where nothing reports it
 }
 
 // A Segment is ports that answer each other: two are a cable, more have a switch between them.
@@ -39,7 +39,7 @@ type Map struct {
 	// Findings are what is wrong, a sentence each with its evidence.
 	Findings []string
 	facts    []map[string]string
-	// joined are the rails for whose addresses somebody answered, or that answered.
+	// joined are the rails for whose addresses a user answered, or that answered.
 	joined map[[2]int]bool
 	// marks are how the cables at some ports are drawn.
 	marks map[Port]string
@@ -186,7 +186,7 @@ func (m Map) circle(next map[int]map[int]bool) []int {
 	}
 }
 
-// find tells what is wrong.
+// find says what is wrong.
 func (m *Map) find() {
 	add := func(format string, args ...any) { m.Findings = append(m.Findings, fmt.Sprintf(format, args...)) }
 	if m.Shape == Chain {
@@ -279,7 +279,7 @@ func (m Map) switchOf(s Segment) string {
 	return ""
 }
 
-// findHeard tells a cable of which LLDP names another node than the one that answers.
+// findHeard reports a cable of which LLDP names another node than the one that answers.
 func (m *Map) findHeard(s Segment, add func(string, ...any)) {
 	if len(s) != 2 {
 		return
@@ -323,8 +323,8 @@ func (m Map) ports(node int) []Port {
 	return all
 }
 
-// findTwice tells an address that several nodes have.
-// It comes before crossings: of two nodes with one address either may have answered.
+// findTwice reports an address that several nodes have. It comes before crossings: of two nodes with one address
+// either may have answered.
 func (m *Map) findTwice(add func(string, ...any)) {
 	const few = 4
 	var order []string
@@ -356,8 +356,8 @@ type crossing struct {
 	evidence string
 }
 
-// tellCrossed tells crossings. A node that is crossed to several is told once: the cables of all the others would have
-// to be wrong.
+// tellCrossed reports crossings. A node that is crossed to several is told once: the cables of all the others would
+// have to be wrong.
 func tellCrossed(all []crossing, nodes []steps.Node, add func(string, ...any)) {
 	const few = 4
 	told := 0
@@ -406,7 +406,7 @@ func tellCrossed(all []crossing, nodes []steps.Node, add func(string, ...any)) {
 	}
 }
 
-// findElsewhere tells a cable of two ports where a node answers at one connector for an address of another one, as
+// findElsewhere reports a cable of two ports where a node answers at one connector for an address of another one, as
 // where the cables of a ring's node are exchanged: its rails have no partners in each other's place.
 func (m *Map) findElsewhere(s Segment, crossed []crossing, add func(string, ...any)) {
 	if len(s) != 2 || len(m.Rig.Nodes) == 2 || s[0].No < 0 || s[1].No < 0 { // a connector's rails answer for each other
@@ -462,7 +462,7 @@ func (m *Map) findCrossed(l steps.Link) (all []crossing) {
 	return all
 }
 
-// findHalf tells a connector of which one rail is joined and another isn't.
+// findHalf reports a connector of which one rail is joined and another isn't.
 func (m *Map) findHalf(p Port, add func(string, ...any)) {
 	var joined, left []string
 	for _, j := range m.rails(p) {

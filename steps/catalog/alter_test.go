@@ -26,7 +26,7 @@ type good struct {
 	parse string // the parser of its outputs
 	// client and server are the places of its outputs; server is -1 where one script plays both.
 	client, server int
-	// own is the rail of the client's end that carries the first stage, and beside one that none does.
+	// own is the rail of the client's end that carries the first stage, and next to one that none does.
 	own, beside int
 	sends       steps.End
 	tcp         bool
@@ -160,7 +160,7 @@ type alteration struct {
 	do   func(g good, r *steps.Result) bool
 }
 
-// text alters what an output says and reads it anew, as a session would.
+// text alters what an output says and reads it again, as a session would.
 func text(change func(g good, text string) string) func(good, *steps.Result) bool {
 	return func(g good, r *steps.Result) bool {
 		o := &r.Stages[0].Outputs[g.client]
@@ -378,9 +378,8 @@ func alterations() []alteration {
 			counter(func(_ good, b *steps.RailBytes) { b.Known, b.IPKnown, b.Why = false, false, "it went backwards" }),
 		},
 		{"half of the bytes", notGood, counter(func(_ good, b *steps.RailBytes) { b.Tx, b.IPTx = b.Tx/2, b.IPTx/2 })},
-		// What an interface counts of TCP may have a header for many segments only.
-		// Of a write's latency nobody knows how many acknowledgements came, and a load moves bytes in
-		// the seconds that its figure leaves out.
+		// What an interface counts of TCP may have a header for many segments only. Of a write's latency it is
+		// unknown how many acknowledgements came, and a load moves bytes in the seconds that its figure leaves out.
 		{"a little of the bytes is missing", notGood, func(g good, r *steps.Result) bool {
 			return g.name != "ib-write-lat" && counter(func(g good, b *steps.RailBytes) {
 				if b.Tx, b.IPTx = b.Tx/100*92, b.IPTx/100*80; g.parse == "load" {
@@ -966,7 +965,7 @@ func third(r *steps.Result, moved uint64) {
 	}
 }
 
-// What nodes and devices are called, and what stands beside the link, changes no verdict.
+// What nodes and devices are called, and what stands next to the link, changes no verdict.
 func TestOtherRigs(t *testing.T) {
 	judges := New().Judges
 	for _, g := range goods(t) {

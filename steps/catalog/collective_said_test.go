@@ -11,8 +11,8 @@ import (
 )
 
 // What nccl-tests, NCCL and the launchers say is read as they mean it: wrong values end a run with status 7 and are
-// no failure to run, a row may have NCCL's log in its middle, NCCL warns of much that it gets over, and who is
-// named is who it is about, not who told.
+// not failure to run, a row may have NCCL's log in its middle, NCCL warns of much that it gets over, and who is named
+// is who it is about, not who told.
 func TestWhatACollectiveSays(t *testing.T) {
 	const (
 		warn   = "spark-01:43:51 [0] transport/net_ib/common.cc:88 NCCL WARN "

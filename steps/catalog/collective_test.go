@@ -93,7 +93,7 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 	return steps.Result{Rig: rig, Stages: []steps.Stage{s}}
 }
 
-// A table that is not what -J wrote is nobody's figure, and without -J the table does.
+// A table that is not what -J wrote is no one's figure, and without -J the table does.
 func TestACollectivesTwoReports(t *testing.T) {
 	for _, id := range []string{"nccl-allreduce", "nccl-allgather"} {
 		g := collective(t, id)

@@ -46,8 +46,8 @@ func says(line string) func(good, *steps.Result) bool {
 	return text(func(_ good, s string) string { return strings.TrimRight(s, "\n") + "\n" + line + "\n" })
 }
 
-// hostile are what somebody would try who wants a PASS of a run that deserves none: numbers that
-// are none, outputs of two runs, complaints beside a good figure, counters of one end alone.
+// hostile are what a user would try who wants a PASS of a run that deserves none: numbers that are none, outputs of
+// two runs, complaints next to a good figure, counters of one end alone.
 func hostile() []alteration {
 	const notGood, notPass = steps.Inconclusive, steps.Warn
 	both, here := []steps.End{steps.Here, steps.Peer}, []steps.End{steps.Here}
@@ -332,7 +332,7 @@ func hostile() []alteration {
 			within("nixl-python", `"p99US":30,"maxUS":60`, `"p99US":900,"maxUS":950`),
 		},
 	}
-	// By name, as somebody at the far end may have them, too: none of them shows in a rate.
+	// By name, as a user at the far end may have them, too: none of them shows in a rate.
 	for _, name := range []string{
 		"rx_prio3_pause", "tx_prio3_pause", "rx_prio0_pause_duration", "tx_global_pause", "rx_global_pause_duration",
 		"tx_pause_storm_warning_events", "rx_discards_phy", "tx_discards_phy", "rx_prio5_buf_discard",
@@ -360,7 +360,7 @@ func hostile() []alteration {
 	return all
 }
 
-// serverSays replaces a text in the server's output, and reads it anew.
+// serverSays replaces a text in the server's output, and reads it again.
 func serverSays(old, with string) func(good, *steps.Result) bool {
 	return func(g good, r *steps.Result) bool {
 		o := &r.Stages[0].Outputs[g.server]

@@ -31,7 +31,7 @@ var unjudged = map[string]string{
 	"UCXPerftest.Tool":           "always ucx_perftest",
 }
 
-// What a cell parses is judged, compared or listed as not judged: a figure that is shown and judged by nobody passes
+// What a cell parses is judged, compared or listed as not judged: a figure that is shown and judged by no one passes
 // whatever it is.
 func TestEveryParsedFieldIsJudged(t *testing.T) {
 	seen := map[string]bool{}

@@ -18,8 +18,8 @@ import (
 	"github.com/railbench/railbench/steps/verify"
 )
 
-// What a new family needs, in one file: a collective around a ring of nodes, which is no
-// family of railbench. Each node sends to the next one, and gets from the one before.
+// What a new family needs, in one file: a collective around a ring of nodes, which is not a family of railbench. Each
+// node sends to the next one, and gets from the one before.
 
 // ringRun is what each node's ring prints.
 type ringRun struct {
@@ -35,7 +35,7 @@ func readRing(text string) (r ringRun, err error) {
 	return r, nil
 }
 
-// readRings is of a log that somebody saved, of any number of runs.
+// readRings is of a log that a user saved, of any number of runs.
 func readRings(text string) (all []ringRun, err error) {
 	for line := range strings.Lines(text) {
 		if r, err := readRing(line); err == nil {
@@ -145,7 +145,7 @@ func ringOf(cell steps.Cell) steps.Result {
 	return steps.Result{Rig: rig, Stages: []steps.Stage{s}}
 }
 
-// A family that nobody else knows of is checked, planned, probed for, read and judged.
+// A family that no one else knows of is checked, planned, probed for, read and judged.
 func TestANewFamily(t *testing.T) {
 	all := registry.Merge(registry.Base(), ringKind())
 	part, err := runbook.Parse("rings.md", []byte(ringBook))

@@ -121,7 +121,7 @@ var phrasings = []struct{ says, leads string }{
 	{"nixlbench is much slower than ucx_perftest", "ucx-settings"},
 	{"hangs with more than one thread", "nixl-threads"},
 	{"switch drops packets when it is congested", "error-counters"},
-	// As somebody says it who has read neither.
+	// As a user says it who has read neither.
 	{"throughput dropped by half overnight", "pcie-link"},
 	{"I only see one link being used", "nixl-rails"},
 	{"ssh asks for a password", "nodes"},

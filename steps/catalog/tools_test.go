@@ -14,8 +14,7 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 )
 
-// folders tell which tool the corpus of a parser is of. The others' texts are not
-// of one tool alone.
+// folders say which tool the corpus of a parser is of. The others' texts are not of one tool alone.
 var folders = map[string]string{
 	"perftest-bandwidth": "perftest", "perftest-latency": "perftest",
 	"ibv-devices": "ibv_devices", "ibv-devinfo": "ibv_devinfo",

@@ -66,7 +66,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 	}
 }
 
-// A drawing stays one on a terminal of 80 columns, beside the list of parts.
+// A drawing stays one on a terminal of 80 columns, next to the list of parts.
 func TestDrawingsFit(t *testing.T) {
 	const room = 46
 	tut := kindtest.Tutorial(t)
@@ -205,8 +205,8 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 	}
 }
 
-// Every port on which a cell's server listens is looked at before: a run that finds somebody else
-// there measures that one, or nothing.
+// Every port on which a cell's server listens is looked at before: a run that finds another user there measures that
+// one, or nothing.
 func TestPortsAreLookedAt(t *testing.T) {
 	tut := kindtest.Tutorial(t)
 	looked := ""
@@ -233,7 +233,7 @@ func TestPortsAreLookedAt(t *testing.T) {
 	}
 }
 
-// What a port counts beside a test is told, and so is what it doesn't count, or can't.
+// What a port counts next to a test is told, and so is what it doesn't count, or can't.
 func TestWordsOfFour(t *testing.T) {
 	c := kindtest.Cell(t, "words-of-four")
 	judge := func(text, most string) steps.Verdict {

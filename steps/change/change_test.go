@@ -171,8 +171,8 @@ ip route append 10.50.0.0/16 via 192.168.100.1 dev rail1 metric 77 src 192.168.1
 	}
 }
 
-// TestNotOurs: a link that somebody else makes under a name that the change would use, after the look at the
-// node, is neither changed nor taken away by the way back.
+// TestNotOurs: a link that another user makes under a name that the change would use, after the look at the node, is
+// neither changed nor taken away by the way back.
 func TestNotOurs(t *testing.T) {
 	n := node(t)
 	set := []string{"rail0", "made0"}
@@ -211,8 +211,8 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// What a router has announced is the router's: it stays with its lifetimes where it is there, nobody
-// sets it where it is gone, and what came meanwhile is no difference and is left alone.
+// What a router has announced is the router's: it stays with its lifetimes where it is there, no one sets it where it
+// is gone, and what came meanwhile is not a difference and is left alone.
 func TestAnnounced(t *testing.T) {
 	const announced = `ip addr add 2001:db8:7::5/64 dev rail0 valid_lft 3000 preferred_lft 2000 noprefixroute nodad
 ip -6 route add 2001:db8:7::/64 dev rail0 proto ra metric 1024 expires 2900
@@ -454,7 +454,7 @@ func TestBondWithMore(t *testing.T) {
 	}
 }
 
-// A bond that is there is made anew where its mode, its miimon or its policy is another, and only then. No module is
+// A bond that is there is made again where its mode, its miimon or its policy is another, and only then. No module is
 // needed: the bond is a folder, and ip writes down what it is asked.
 func TestBondMadeAnew(t *testing.T) {
 	for name, c := range map[string]struct {

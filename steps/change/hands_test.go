@@ -44,7 +44,7 @@ case $* in
 *) exit 1 ;;
 esac
 `,
-	// For a while after it was told to, it answers nobody.
+	// For a while after it was told to, it answers no one.
 	"busy": `#!/bin/sh
 if [ -s /run/busy ]; then
   read -r times </run/busy

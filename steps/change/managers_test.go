@@ -195,8 +195,8 @@ func TestRefuseStacked(t *testing.T) {
 	}
 }
 
-// Daemons and DHCP clients are found by their processes, whatever unit they are of. Here they are those of
-// a namespace: nobody else on the machine sees them.
+// Daemons and DHCP clients are found by their processes, whatever unit they are of. Here they are those of a
+// namespace: no one else on the machine sees them.
 func TestManagersByProcess(t *testing.T) {
 	testform.NeedsRoot(t)
 	bin := t.TempDir()
@@ -216,7 +216,7 @@ func TestManagersByProcess(t *testing.T) {
 		"connmand":                           "ConnMan",
 		"dhclient -4 -v -pf /run/d.pid lo":   "dhclient",
 		"dhclient -4 -v":                     "dhclient",
-		"udhcpc -i nothere0":                 "udhcpc", // nobody knows what it means
+		"udhcpc -i nothere0":                 "udhcpc", // it is unknown what it means
 		"unshare -n " + bin + "/connmand":    "",
 		"unshare -n " + bin + "/dhclient lo": "",
 		"NetworkManager":                     "NetworkManager", // whose client ends with it

@@ -62,7 +62,7 @@ func Limits(c steps.Chart) []steps.Limit {
 	return slices.DeleteFunc(slices.Clone(c.Limits), func(l steps.Limit) bool { return !Usable(l.Value) })
 }
 
-// mostDecades bounds a logarithmic scale: nobody tells more of them apart.
+// mostDecades bounds a logarithmic scale: no one reports more of them apart.
 const mostDecades = 1e9
 
 // Bars is the scale of bars. It is pinned to the largest limit, so that a bar's length

@@ -138,7 +138,7 @@ func (v Value) number(s string) (float64, error) {
 	return v.times(n)
 }
 
-// times is a number of an output in the value's own unit. A product that no number holds is no figure.
+// times is a number of an output in the value's own unit. A product that no number holds is not a figure.
 func (v Value) times(n float64) (float64, error) {
 	if n *= v.factor; math.IsInf(n, 0) || math.IsNaN(n) {
 		return 0, fmt.Errorf("with its factor %g it is not a number any more", v.factor)

@@ -99,8 +99,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A factor is a decimal number, and a product that no number holds is no figure: neither passes by
-// being beyond all comparison.
+// A factor is a decimal number, and a product that no number holds is not a figure: neither passes by being beyond
+// all comparison.
 func TestFactorsAreNumbers(t *testing.T) {
 	for _, factor := range []string{"nan", "inf", "-inf", "0x1p0", "1_000", "+5", "0", "1e999"} {
 		if v, err := expect.ParseValue("rate /rate ([0-9.]+)/ *" + factor + " Gb/s 90..100"); err == nil {
@@ -118,7 +118,7 @@ func TestFactorsAreNumbers(t *testing.T) {
 	}
 }
 
-// A limit that nobody knows is none that everything reaches.
+// A limit that is unknown is none that everything reaches.
 func TestALimitThatNobodyKnows(t *testing.T) {
 	v, err := expect.ParseValue("rate /rate ([0-9.]+)/ Gb/s $LEAST..")
 	if err != nil {

@@ -68,8 +68,8 @@ type Found struct {
 	generic bool
 }
 
-// Explained reports whether the text led anywhere: that only some words fit is no answer, and that a part of the text
-// is harmless is none for the rest.
+// Explained reports whether the text led anywhere: that only some words fit is not an answer, and that a part of the
+// text is harmless is none for the rest.
 func (a Answer) Explained() bool {
 	answers := func(f Found) bool { return f.Sure != Weak && (f.Sure != Harmless || a.UnknownLines+len(a.Causes) == 0) }
 	return slices.ContainsFunc(a.Healthy, answers) || slices.ContainsFunc(a.Causes, answers)

@@ -20,8 +20,8 @@ import (
 // A Sure says how sure a cause is.
 type Sure string
 
-// How sure a cause is, the surest first. Healthy is no cause: what was seen is as it should be. Harmless is no answer,
-// either, where the text says more.
+// How sure a cause is, the surest first. Healthy is not a cause: what was seen is as it should be. Harmless is not an
+// answer, either, where the text says more.
 const (
 	Proves   Sure = "the text proves it"
 	Fits     Sure = "fits"

@@ -31,7 +31,7 @@ type sentence struct {
 	title bool
 }
 
-// said finds the entries that a text means in a person's own words, or, with tell, says among others.
+// said finds the entries that a text means in a person's own words, or, with report, says among others.
 func (k *Knowledge) said(t text, tell bool) (found []Found) {
 	best := map[int]float64{}
 	told := map[int]bool{}

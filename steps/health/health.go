@@ -1,7 +1,7 @@
-// Package health is how a node's hardware is while its counters move: how hot its adapters and
-// GPUs are, how their PCIe links came up, and whether an adapter complains of its slot's power.
-// It reads what a script printed, and says what of it somebody in front of an audience has to
-// know at once. It runs nothing; the checklist looks closer, and says what to do.
+// Package health is how a node's hardware is while its counters move: how hot its adapters and GPUs are, how their
+// PCIe links came up, and whether an adapter complains of its slot's power. It reads what a script printed, and says
+// what of it a user in front of an audience has to know at once. It runs nothing; the checklist looks closer, and
+// says what to do.
 package health
 
 import (
@@ -55,7 +55,7 @@ type Slot struct {
 	Watts int
 }
 
-// Hottest is the hottest of the adapters; ok is false where none tells.
+// Hottest is the hottest of the adapters; ok is false where none reports.
 func (n Node) Hottest() (h Heat, ok bool) {
 	for _, one := range n.Heat {
 		if one.Celsius > h.Celsius {
@@ -65,7 +65,7 @@ func (n Node) Hottest() (h Heat, ok bool) {
 	return h, len(n.Heat) > 0
 }
 
-// HottestGPU is the hottest of the GPUs; ok is false where none tells.
+// HottestGPU is the hottest of the GPUs; ok is false where none reports.
 func (n Node) HottestGPU() (g GPU, ok bool) {
 	for _, one := range n.GPUs {
 		if one.Celsius > g.Celsius {
@@ -88,8 +88,8 @@ func (n Node) Same(o Node) bool {
 		})
 }
 
-// Take adds what one round of Script has printed. What a round left out, because it isn't asked
-// for each time, stays as it was; the error says that it is no round.
+// Take adds what one round of Script has printed. What a round left out, because it isn't asked for each time, stays
+// as it was; the error says that it is not a round.
 func (n *Node) Take(round string) error {
 	h, err := parse.HardwareOutput(round)
 	if err != nil || h.Facts["adapters"] == "" {
@@ -171,7 +171,7 @@ func slots(log []parse.KernelEvent) (all []Slot) {
 	return all
 }
 
-// An Alarm is what somebody has to know at once.
+// An Alarm is what a user has to know at once.
 type Alarm struct {
 	Kind  string // AdapterHeat …
 	Grade steps.Grade

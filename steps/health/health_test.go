@@ -90,7 +90,7 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// What a round leaves out stays; what it tells again is as it is now; what is no round changes nothing.
+// What a round leaves out stays; what it reports again is as it is now; what is not a round changes nothing.
 func TestTake(t *testing.T) {
 	n := Node{Node: "spark-01"}
 	take := func(round string) {
@@ -119,7 +119,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// What is too old is no alarm, and what stands is not urgent.
+// What is too old is not an alarm, and what stands is not urgent.
 func TestUrgent(t *testing.T) {
 	hot, lacking := Node{Node: "a"}, Node{Node: "b", No: 1}
 	for n, round := range map[*Node]string{

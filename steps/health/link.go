@@ -14,7 +14,7 @@ import (
 type Link struct {
 	Dev, Half          string  // the RDMA device, and its slot without the function
 	GTps, Most, Slot   float64 // GT/s: as it came up, what the device can do, and what the slot can
-	Width, Lanes, Wire int     // lanes, in the same order; 0 where the slot doesn't tell
+	Width, Lanes, Wire int     // lanes, in the same order; 0 where the slot doesn't report
 }
 
 var linkForm = lazyregexp.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)

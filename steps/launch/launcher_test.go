@@ -61,7 +61,7 @@ func TestHostsAreHosts(t *testing.T) {
 	}
 }
 
-// A file that can't mean what it says is no launcher, and the error says why.
+// A file that can't mean what it says is not a launcher, and the error says why.
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "program",

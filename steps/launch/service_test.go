@@ -140,8 +140,8 @@ func TestOpenMPI(t *testing.T) {
 	}
 }
 
-// A run that is cancelled in the middle, and one whose mpirun somebody kills, leave no process on
-// any node: neither mpirun's daemons nor what those have started, though it ignores SIGTERM.
+// A run that is cancelled in the middle, and one whose mpirun a user kills, leave no process on any node: neither
+// mpirun's daemons nor what those have started, though it ignores SIGTERM.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"cancelled", "killed"} {
@@ -209,7 +209,7 @@ func (s saying) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) 
 	return runner.Exit{}, s.err
 }
 
-// Nobody passes over a node of which nobody knows what is left there.
+// No one passes over a node of which it is unknown what is left there.
 func TestSweepTellsOfEveryNode(t *testing.T) {
 	for text, want := range map[string]string{
 		"found 0\nleft 0\n": "", "found 2\nleft 2\n": "2 processes of the run are still on spark-09",

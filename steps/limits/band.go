@@ -16,7 +16,7 @@ type Test struct {
 	Extra   int     // bytes of headers of each packet in addition to IPv4's: see Extra
 	Message int     // bytes of one message or block; 0 where the judge asked already
 	Least   Limit   // the least message of such tests; LeastMessage where it is zero
-	Payload float64 // bytes that were moved; 0 where nobody knows
+	Payload float64 // bytes that were moved; 0 where no one knows
 	// Evenly says that one program gives each rail the same share, so that the slowest
 	// decides; else each rail has a test of its own.
 	Evenly bool
@@ -28,16 +28,16 @@ type Band struct {
 	Basis    Basis        // of what is expected
 	From     string       // what it comes from: "a link of 100 Gb/s at RoCE MTU 4096"
 	Times    int          // how many of those make up what is expected
-	// Seen is the most that anybody measured under these conditions, 0 where nobody did, and
-	// Limit what physics allow, 0 where unknown.
+	// Seen is the most that anybody measured under these conditions, 0 where no one did, and Limit what physics
+	// allow, 0 where unknown.
 	Seen, Limit rate.Payload
 	// Now is what the PCIe links could carry as they came up, where that is on record; 0 where it isn't.
 	Now rate.Payload
 	// Alike is the most of Seen that as many rails brought, where more of them brought Seen.
 	Alike rate.Payload
 	None  string // why there is no band
-	// Unless is what nobody knows and what may end it earlier than what is expected: the band
-	// is good for a PASS then, and for no FAIL. Empty where all is known.
+	// Unless is what is unknown and what may end it earlier than what is expected: the band is good for a PASS then,
+	// and for no FAIL. Empty where all is known.
 	Unless string
 	// Soft says that no hardware limits it, so that there can be no band.
 	Soft bool
@@ -67,8 +67,8 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 				b.Unless = fmt.Sprintf("the PCIe link of %s on %s is unknown", r.Dev, rig.NameOf(e))
 			}
 		}
-		// Where nobody measured the PCIe link, the cable's band holds as long as it asks for no
-		// more than the link surely brings; what it asks for beyond that, nobody knows.
+		// Where no one measured the PCIe link, the cable's band holds as long as it asks for no more than the link
+		// surely brings; what it asks for beyond that, no one knows.
 		halves, none := t.halves(rails)
 		if none != "" && b.Expected > halves.least {
 			return Band{None: none, Limit: Lesser(b.Limit, halves.limit)}
@@ -195,14 +195,13 @@ func (t Test) ports(rails []steps.Rail) ceiling {
 	})
 }
 
-// halves are what the PCIe links behind some rails carry: two rails share the one that
-// they have in common. none says why nobody knows; the ceiling's least is what the MTU below
-// brought then.
+// halves are what the PCIe links behind some rails carry: two rails share the one that they have in common. none says
+// why no one knows; the ceiling's least is what the MTU below brought then.
 func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 	all = t.together(rails, func(r steps.Rail) string {
 		return cmp.Or(r.PCI.Half(), r.Dev)
 	}, func(of []steps.Rail) ceiling {
-		s := best(of[0]) // functions behind one link tell the same of it
+		s := best(of[0]) // functions behind one link report the same of it
 		l, expected, seen, ok := s.carries(t.MTU, len(of))
 		c := ceiling{expected: expected, seen: seen, limit: limitOf(of[0]), basis: l.Entry().Basis}
 		c.now = NowLimit(of[0])

@@ -15,7 +15,7 @@ type Reach struct {
 	Limit rate.Payload // the lesser of the cables and what physics allow these PCIe links
 
 	cables, halves int  // how many there are
-	unseen         bool // nobody measured such a PCIe link: its figure is chosen
+	unseen         bool // no one measured such a PCIe link: its figure is chosen
 }
 
 // Most is the lesser of the cables and the PCIe links.

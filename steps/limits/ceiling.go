@@ -30,9 +30,8 @@ func (s slot) known() bool { return s.gtps > 0 && s.width > 0 }
 // raw is what is left after the encoding, Gb/s.
 func (s slot) raw() float64 { return s.gtps * float64(s.width) * encoding(s.gtps) }
 
-// limit is derived: the bits after encoding, without what packets have beside their payload, which is of payload
-// bytes at most; 0 stands for unknown: the largest that the standard allows. RoCE's own headers stay in
-// the adapter.
+// limit is derived: the bits after encoding, without what packets have next to their payload, which is of payload
+// bytes at most; 0 stands for unknown: the largest that the standard allows. RoCE's own headers stay in the adapter.
 func (s slot) limit(payload int) rate.Payload {
 	if !s.known() {
 		return 0

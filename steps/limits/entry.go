@@ -1,8 +1,7 @@
-// Package limits is what hardware can do, what was seen, and what railbench's authors
-// chose to expect: every limit, band and threshold of a verdict, with its unit, its
-// conditions and its source. A verdict's words follow the source: "can" only where a limit
-// is derived, "was measured" where somebody did, "we expect" where it was chosen. Outside
-// the conditions of an entry there is no band.
+// Package limits is what hardware can do, what was seen, and what railbench's authors chose to expect: every limit,
+// band and threshold of a verdict, with its unit, its conditions and its source. A verdict's words follow the source:
+// "can" only where a limit is derived, "was measured" where a user did, "we expect" where it was chosen. Outside the
+// conditions of an entry there is no band.
 //
 // It knows what was found and not how: that is probe's. What the rails moved is wire's.
 package limits
@@ -18,7 +17,7 @@ type Basis uint8
 // The bases, the surest first.
 const (
 	Derived  Basis = iota + 1 // by a formula, from a standard
-	Measured                  // by somebody who says how
+	Measured                  // by a person who says how
 	Stated                    // by its maker, who doesn't say how he knows
 	Chosen                    // by railbench's authors: no limit of the hardware
 )
@@ -54,7 +53,7 @@ func (e Entry) Figures() string {
 // figure writes a number as short as it is, and bytes in powers of two as such.
 func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// Says is how a verdict tells the entry, after a figure and a colon.
+// Says is how a verdict reports the entry, after a figure and a colon.
 func (e Entry) Says() string {
 	switch e.Basis {
 	case Measured:
@@ -80,7 +79,7 @@ func (l Limit) Low() float64 { return entries[l].Low }
 // High is the upper end of its range, in its unit; Low where it is one value.
 func (l Limit) High() float64 { return entries[l].High }
 
-// Value is the figure of a limit that is no range.
+// Value is the figure of a limit that is not a range.
 func (l Limit) Value() float64 { return entries[l].Low }
 
 // Limits are all entries, in the order of limits.md.

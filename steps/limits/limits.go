@@ -8,17 +8,17 @@ const (
 	HalfAt1024 Limit = iota + 1
 	HalfSharedAt1024
 	HalfAt4096
-	// PCIeShare is what is left of a PCIe link's bits where nobody measured it.
+	// PCIeShare is what is left of a PCIe link's bits where no one measured it.
 	PCIeShare
 	PCIeShareAt1024
-	// PCIeTLP is the least that a PCIe packet has beside its payload, bytes.
+	// PCIeTLP is the least that a PCIe packet has next to its payload, bytes.
 	PCIeTLP
 	// LeastMessage and LeastPayload are what a run has to be for a bandwidth band.
 	LeastMessage
 	LeastPayload
 	UCXMessages
 	StreamBlock
-	// Together is how much of their time two tests have to have run beside each other.
+	// Together is how much of their time two tests have to have run next to each other.
 	Together
 	// PassShare and WarnShare are how near to what is expected a rate has to be.
 	PassShare
@@ -50,7 +50,7 @@ const (
 	RatesApart
 	RatesApartSoft
 	SoftLeast
-	// PairBandwidth and PairLatency are beyond which a pair of a matrix is bad beside the best one.
+	// PairBandwidth and PairLatency are beyond which a pair of a matrix is bad next to the best one.
 	PairBandwidth
 	PairLatency
 	ReadLatency
@@ -121,7 +121,7 @@ const (
 	// LowClock that below which it is stuck.
 	BusyClock
 	LowClock
-	// BusyGPU is how busy a GPU has to be, by nvidia-smi, for its clock to tell anything.
+	// BusyGPU is how busy a GPU has to be, by nvidia-smi, for its clock to report anything.
 	BusyGPU
 	// ContainerShm is how much shared memory a container should have.
 	ContainerShm
@@ -138,7 +138,7 @@ const (
 	limits // how many there are
 )
 
-// entries are the figures themselves. facts.md tells the stories behind them.
+// entries are the figures themselves. facts.md reports the stories behind them.
 var entries = [limits]Entry{
 	HalfAt1024: {
 		Of:  "payload of one rail behind a PCIe Gen5 x4 link, which does not end it there",

@@ -144,7 +144,7 @@ func TestBand(t *testing.T) {
 	}
 }
 
-// Where nobody knows the PCIe link, the cable decides alone what passes, and nothing fails.
+// Where no one knows the PCIe link, the cable decides alone what passes, and nothing fails.
 func TestStandingBehindAnUnknownLink(t *testing.T) {
 	rig := kindtest.Spark()
 	rig.Nodes[steps.Peer].Rails[0].PCI.MaxGTps, rig.Nodes[steps.Peer].Rails[0].PCI.GTps = 0, 0
@@ -287,7 +287,7 @@ func TestEveryLimitHasASource(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What was not chosen names what a reader can open: an address, a standard, a file of the kernel, a document that
-	// facts.md introduces. What was chosen names nobody who can't be found.
+	// facts.md introduces. What was chosen names no one who can't be found.
 	open := regexp.MustCompile(`https://|IEEE \d|iboe_get_mtu|base specification|tutorial|COTS report|Gb/s by 8|` +
 		`measured by us on`)
 	nobody := regexp.MustCompile(`elsewhere|public (guide|write-up|run|cluster)|somebody|the same page`)

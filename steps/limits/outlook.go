@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// ThisRig is the place of the outlook in a tutorial's text. It is a comment, so that nobody
-// sees it where no rig is known.
+// ThisRig is the place of the outlook in a tutorial's text. It is a comment, so that no one sees it where no rig is
+// known.
 const ThisRig = "<!-- this rig -->"
 
 // Outlook says in Markdown what a rig has, and what its rails should reach: before anything is

@@ -7,8 +7,8 @@ import (
 	"github.com/railbench/railbench/steps/rate"
 )
 
-// What a packet carries beside its payload, bytes. Port counters see a frame without its
-// preamble, gap and FCS, which are on the cable, too.
+// What a packet carries next to its payload, bytes. Port counters see a frame without its preamble, gap and FCS,
+// which are on the cable, too.
 const (
 	Ethernet      = 14
 	CableEthernet = Ethernet + 24 // 8 of preamble, 12 of gap, 4 of FCS

@@ -46,7 +46,7 @@ func (p Price) Costs() rate.Payload {
 	return p.Could.Expected - p.Has.Expected
 }
 
-// Says tells it in a verdict: both figures, and where each comes from.
+// Says reports it in a verdict: both figures, and where each comes from.
 func (p Price) Says() string {
 	if p.None != "" {
 		return fmt.Sprintf("its headers alone cost %.1f Gb/s of the link; the rest is unknown: %s", p.Headers,

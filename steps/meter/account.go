@@ -15,7 +15,7 @@ import (
 const EveryInterface = "*"
 
 // ReadCounters has a node print what ParseCounters reads. details is the interface whose driver is asked for what it
-// tells ethtool alone, EveryInterface, or empty: it takes a process for each.
+// reports ethtool alone, EveryInterface, or empty: it takes a process for each.
 func ReadCounters(name, details string) runner.Script {
 	return runner.Script{Name: name, Body: scripts.Counters, Vars: map[string]string{"DETAILS": details}}
 }
@@ -59,7 +59,7 @@ func ParseCounters(stdout string) (Counters, error) {
 		}
 		v, whole := strictnum.Counter(strings.TrimPrefix(value, " "))
 		if !ok || !whole {
-			continue // a counter that is no number, or not to be read
+			continue // a counter that is not a number, or not to be read
 		}
 		if !strings.HasPrefix(path, "/") {
 			// no other line of a node passes for a counter
@@ -84,7 +84,7 @@ func ParseCounters(stdout string) (Counters, error) {
 	return c, nil
 }
 
-// Restarted reports whether the machine has started anew between two readings.
+// Restarted reports whether the machine has started again between two readings.
 func Restarted(before, after Counters) bool {
 	return before.boot != "" && after.boot != "" && before.boot != after.boot
 }

@@ -30,8 +30,8 @@ func (b *burst) add(before, after stamped, bits [2]float64) {
 	}
 }
 
-// run tells a burst, and proven the rate that was reached for sure, 0 where that is unknown.
-// every is the shortest interval of the node's sampler, in its seconds.
+// run reports a burst, and proven the rate that was reached for sure, 0 where that is unknown. every is the shortest
+// interval of the node's sampler, in its seconds.
 func (b *burst) run(every float64) (r Run, proven float64) {
 	total := b.bits[0] + b.bits[1]
 	if b.intervals == 0 || b.seconds <= 0 || total <= 0 {

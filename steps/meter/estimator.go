@@ -27,8 +27,8 @@ const freshFor = 2 * time.Second
 // staysOdd is how long a gauge says that a counter went backwards.
 const staysOdd = 3 * time.Second
 
-// clockJump is how many seconds the node's clock and ours may disagree about the
-// time between two samples; beyond that somebody has set one of them.
+// clockJump is how many seconds the node's clock and ours may disagree about the time between two samples; beyond
+// that a user has set one of them.
 const clockJump = 5
 
 // quiet is the share of the scale below which a rail counts as idle: ARP, LLDP
@@ -84,9 +84,8 @@ func NewNode(places []Place, gauges []Gauge, speed float64) *Node {
 	return n
 }
 
-// Refit gives the gauges of the same places other scales, ceilings and packets: a node was looked
-// at again. What they have measured stays. A link that is down tells no rate, and keeps that which
-// it had.
+// Refit gives the gauges of the same places other scales, ceilings and packets: a node was looked at again. What they
+// have measured stays. A link that is down reports no rate, and keeps that which it had.
 func (n *Node) Refit(gauges []Gauge) {
 	for i := range min(len(gauges), len(n.gauges)) {
 		g, to := &n.gauges[i], gauges[i]
@@ -97,8 +96,8 @@ func (n *Node) Refit(gauges []Gauge) {
 	}
 }
 
-// Add takes one line of the sampler that arrived at now. A line that is neither
-// a sample nor tells the files or the processors is an error and changes nothing.
+// Add takes one line of the sampler that arrived at now. A line that is neither a sample nor reports the files or the
+// processors is an error and changes nothing.
 func (n *Node) Add(line string, now time.Time) error {
 	switch {
 	case strings.HasPrefix(line, "C"):
@@ -212,9 +211,9 @@ func (n *Node) rail(i int, last, latest, from stamped, ok bool) {
 // reset it.
 func back(before, now Count) bool { return before.Known && now.Known && now.Bytes < before.Bytes }
 
-// moved is in bits, since all rates are; 0 where one of both readings is missing, and where
-// the counter is lower than before: it may have been away for a sample in between, and begun
-// anew, which nobody has seen. The difference of the two would be 2^64 bytes.
+// moved is in bits, since all rates are; 0 where one of both readings is missing, and where the counter is lower than
+// before: it may have been away for a sample in between, and begun again, which no one has seen. The difference of
+// the two would be 2^64 bytes.
 func moved(before, now Count) float64 {
 	if !before.Known || !now.Known || back(before, now) {
 		return 0

@@ -63,8 +63,7 @@ func (n *Node) addLoad(line string) error {
 	return nil
 }
 
-// Host is how busy the node is; not Known where nobody could read it, or why says that there are
-// no samples.
+// Host is how busy the node is; not Known where no one could read it, or why says that there are no samples.
 func (n *Node) Host(why string) Host {
 	h := n.host
 	h.Known = h.Known && why == ""

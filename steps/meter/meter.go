@@ -38,7 +38,7 @@ type Board struct {
 // A Gauge is one rail of one node.
 type Gauge struct {
 	Node, Dev, Netdev string
-	Port              int // of the device; 0 where nobody tells
+	Port              int // of the device; 0 where no one reports
 	No                int // the node's number in the rig file, from 0
 	Cable             int // the connector behind which it is, from 1: two halves share one; 0 where unknown
 	// LinkGbps is the scale, CeilingGbps where PCIe ends it; 0 where unknown.
@@ -78,8 +78,7 @@ func LinkOf(gauges []Gauge) (sum float64) {
 
 // A Flow is one direction of a rail. Rates are 10^9 bits per second on the wire.
 type Flow struct {
-	// RDMA and IP are the present rates. With NetdevBytes they cannot be told
-	// apart, and IP is all there is.
+	// RDMA and IP are the present rates. With NetdevBytes they cannot be distinguished, and IP is all there is.
 	RDMA, IP float64
 	// Peak is the highest total since the last Reset that the samples prove, Avg the mean over the
 	// time in which anything moved.
@@ -107,8 +106,8 @@ type Run struct {
 	RDMA float64
 }
 
-// Payload is what programs see of a gauge's rates, at most: packets that aren't full have more
-// headers. ok is false where the packets' size is unknown, or where RDMA and IP can't be told apart.
+// Payload is what programs see of a gauge's rates, at most: packets that aren't full have more headers. ok is false
+// where the packets' size is unknown, or where RDMA and IP can't be distinguished.
 func (g Gauge) Payload(rdma, ip float64) (p rate.Payload, ok bool) {
 	switch {
 	case g.Source != PortCounters || rdma > 0 && g.RoCE.Payload <= 0 || ip > 0 && g.TCP.Payload <= 0:

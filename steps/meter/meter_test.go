@@ -173,7 +173,7 @@ func TestBetween(t *testing.T) {
 		m.Errors["out_of_sequence"] != 5 || len(m.Errors) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	// The interface's bytes are told beside them, TCP for example.
+	// The interface's bytes are told next to them, TCP for example.
 	if m.IPTx != 9 || m.IPRx != 9 || m.IPErr != nil {
 		t.Errorf("interface: %+v", m)
 	}
@@ -379,8 +379,7 @@ func TestSamplerReadsStates(t *testing.T) {
 	}
 }
 
-// Counters that go away and come back, as with a driver that is loaded anew, are found again,
-// by every reader.
+// Counters that go away and come back, as with a driver that is loaded again, are found again, by every reader.
 func TestSamplerFindsCountersAgain(t *testing.T) {
 	testform.NeedsFull(t, "waits for samples")
 	for _, shell := range readers(t) {
@@ -477,8 +476,8 @@ func TestRefit(t *testing.T) {
 	}
 }
 
-// What only ethtool tells stands beside the kernel's files: of each interface by its name, and of
-// nothing else that a line may say.
+// What only ethtool reports stands next to the kernel's files: of each interface by its name, and of nothing else
+// that a line may say.
 func TestEthtoolsCounters(t *testing.T) {
 	reading := func(clock, lines string) Counters {
 		c, err := ParseCounters(clock + "\n/sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data:10\n" +

@@ -6,22 +6,21 @@ import (
 	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
-// A Trouble is what a counter tells of that grows.
+// A Trouble is what a counter reports that grows.
 type Trouble uint8
 
 // The troubles.
 const (
-	None    Trouble = iota // an ordinary event, or nobody knows
+	None    Trouble = iota // an ordinary event, or no one knows
 	Lost                   // packets that were lost or damaged, and what was sent again because of it
 	Flapped                // the link went down, or was trained again
-	Marked                 // somebody on the way asked for less
+	Marked                 // a user on the way asked for less
 	Paused                 // the other end of the cable paused this port
 	Pauses                 // this port paused the other end
 	Dropped                // packets that were well and found no room
 )
 
-// TroubleOf is what a counter of a port or an interface tells of, by the names of every driver that is known
-// here.
+// TroubleOf is what a counter of a port or an interface reports, by the names of every driver that is known here.
 func TroubleOf(name string) Trouble {
 	for trouble, names := range sysfsNames {
 		if names[name] {

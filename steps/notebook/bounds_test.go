@@ -16,7 +16,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// foreign is a session with cells of somebody else's in front, each with metadata of its own.
+// foreign is a session with cells of another user's in front, each with metadata of its own.
 func foreign(t *testing.T, cells int, metadata string) []byte {
 	t.Helper()
 	file, _ := lengthened(t, func(map[string]any) {})
@@ -24,7 +24,7 @@ func foreign(t *testing.T, cells int, metadata string) []byte {
 	return bytes.Replace(file, []byte(`"cells": [`), []byte(`"cells": [`+strings.Repeat(one, cells)), 1)
 }
 
-// Cells of somebody else's are written as they came, so that no small file becomes a long one.
+// Cells of another user's are written as they came, so that no small file becomes a long one.
 func TestForeignCellsStayAsTheyCame(t *testing.T) {
 	deep := strings.Repeat("[", 90) + strings.Repeat("[],", 10_000) + "1" + strings.Repeat("]", 90)
 	for name, metadata := range map[string]string{
@@ -76,7 +76,7 @@ func TestSessionsThatAreTooDeep(t *testing.T) {
 	}
 }
 
-// A session of somebody else's is refused where it could be saved but not opened again, and stays as it is.
+// A session of another user's is refused where it could be saved but not opened again, and stays as it is.
 func TestWhatIsSavedCanBeOpened(t *testing.T) {
 	var part []steps.Cell
 	for i := range 10 {
@@ -236,7 +236,7 @@ func TestManyLinesCanBeOpened(t *testing.T) {
 	}
 }
 
-// A rate that no link has is no reason to lose a session.
+// A rate that no link has is not a reason to lose a session.
 func TestRatesCanBeOpened(t *testing.T) {
 	for _, v := range []float64{1e308, -1e308, math.MaxFloat64, math.Inf(1), math.NaN(), 0} {
 		if b, err := json.Marshal(Rates{v, 1.0004}); err != nil || !strings.HasSuffix(string(b), ",1]") {

@@ -153,8 +153,8 @@ func TestNbformat(t *testing.T) {
 	}
 }
 
-// TestStrangers: cells that somebody added in Jupyter stay where they are, and
-// streams of a cell that was run there are taken as they stand.
+// TestStrangers: cells that a user added in Jupyter stay where they are, and streams of a cell that was run there are
+// taken as they stand.
 func TestStrangers(t *testing.T) {
 	var f map[string]any
 	if err := json.Unmarshal(encoded(t, told(t, story(false)...)), &f); err != nil {
@@ -361,7 +361,7 @@ func TestGauges(t *testing.T) {
 		!strings.Contains(html, "Too short for a curve") {
 		t.Errorf("a run of two samples: %.4000s", html)
 	}
-	// What is stale is no sample, and what is idle no picture.
+	// What is stale is not a sample, and what is idle no picture.
 	d = told(t, steps.CellStarted{Run: 1, Cell: "bw", At: began})
 	d.Sample(meter.Board{Gauges: []meter.Gauge{{
 		Node: "n", Dev: "r",
@@ -440,7 +440,7 @@ func TestColours(t *testing.T) {
 			t.Errorf("%v: the text became %q", spans, text)
 		}
 	}
-	// What another program, or nobody knows who, put into a file.
+	// What another program, or it is unknown who, put into a file.
 	for in, want := range map[string]string{
 		"a\x1b[2Jb\x1b[?25lc\x1b[10;10Hd": "abcd", "\x1b]0;title\x07x\x1b]8;;http://e\x1b\\y": "xy",
 		"\x1b]0;never ends": "", "\x1b[mx": "x",

@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// edits are what somebody does to the lesson's first part: a script that has run is
-// edited, a scratch cell and a note are added.
+// edits are what a user does to the lesson's first part: a script that has run is edited, a scratch cell and a note
+// are added.
 func edits() []steps.Event {
 	cells := lesson().Parts[0].Cells
 	edited := cells[0]

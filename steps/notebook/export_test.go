@@ -310,8 +310,8 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// forged is what somebody may have written into a session: it would control a terminal,
-// begin a line of its own, be calculated by a spreadsheet, or be a picture that loads.
+// forged is what a user may have written into a session: it would control a terminal, begin a line of its own, be
+// calculated by a spreadsheet, or be a picture that loads.
 var forged = []string{
 	"a\x1b]0;t\x07b", "a\u009b31mb", "a\u202eb", "a\nFORGED b", "a\u2028b",
 	"a\x7fb", "![x](http://192.0.2.1/x.png)", "<img src=x>",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The oldest of the sessions that nobody named are removed, but none that was cut off.
+// The oldest of the sessions that no one named are removed, but none that was cut off.
 func TestSessionsArePruned(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

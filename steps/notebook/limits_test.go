@@ -63,7 +63,7 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
-// What no session of railbench's has is refused: a long cell, many cells, much beside the outputs.
+// What no session of railbench's has is refused: a long cell, many cells, much next to the outputs.
 func TestSessionsThatAreTooMuch(t *testing.T) {
 	for want, change := range map[string]func(map[string]any) []any{
 		"a part of it is longer than 65536 bytes": func(c map[string]any) []any {

@@ -74,7 +74,7 @@ func TestOlderSessionsOpen(t *testing.T) {
 	}
 }
 
-// A page of a session names all nodes, those beside the link too.
+// A page of a session names all nodes, those next to the link too.
 func TestEveryNodeIsInTheTable(t *testing.T) {
 	r := steps.NewRig("trio", false, 3)
 	for i := range r.Nodes {

@@ -583,8 +583,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTraps: what somebody else has put where a session or its journal is expected is
-// neither written nor waited for.
+// TestTraps: what another user has put where a session or its journal is expected is neither written nor waited for.
 func TestTraps(t *testing.T) {
 	for _, ending := range []string{"", ".journal"} {
 		for name, put := range map[string]func(path, precious string) error{

@@ -122,7 +122,7 @@ func (m *Matrix) causes() []Cause {
 	return all
 }
 
-// untried is how many figures nobody has tried to measure: of a run that goes on, or was interrupted.
+// untried is how many figures no one has tried to measure: of a run that goes on, or was interrupted.
 func (m *Matrix) untried() (n int) {
 	m.Places(func(_ Place, c *Cell) bool {
 		if c.Grade == steps.NotRun {
@@ -156,7 +156,7 @@ const (
 	fine
 	warnedOf
 	crowded
-	unjudged // a figure that nobody could judge, as without counters
+	unjudged // a figure that no one could judge, as without counters
 	isBad    // or no figure at all: a port that is down is a FAIL from one side and no result from the other
 )
 
@@ -176,7 +176,7 @@ func levelOf(c *Cell) level {
 	return fine
 }
 
-// acquits reports whether a figure speaks against what would explain others at a level. One that nobody could judge
+// acquits reports whether a figure speaks against what would explain others at a level. One that no one could judge
 // does where it is as large as it should be.
 func (c *Cell) acquits(at level, what steps.Measure, best float64) bool {
 	is := levelOf(c)
@@ -245,8 +245,8 @@ func (s suspect) same(other suspect) bool {
 		slices.Equal(s.sides[0], other.sides[0])
 }
 
-// mostEffort bounds how often a figure is held against a suspect, within a second or two: of 64 nodes
-// on which everything differs nobody reads the twentieth cause.
+// mostEffort bounds how often a figure is held against a suspect, within a second or two: of 64 nodes on which
+// everything differs no one reads the twentieth cause.
 const mostEffort = 50_000_000
 
 // mostCauses bounds how many causes a measure has: beyond them nothing is explained any more.
@@ -592,7 +592,7 @@ func (m *Matrix) unlike(s suspect, what steps.Measure, open map[Place]bool) bool
 	return moved && still || means.largest > apart*means.least
 }
 
-// cause tells a suspect.
+// cause reports a suspect.
 func (m *Matrix) cause(s suspect, what steps.Measure, at level, covered []Place) Cause {
 	c := Cause{What: what, Text: m.name(s, what, at), Cells: len(covered), of: s}
 	for _, p := range covered {
@@ -720,8 +720,8 @@ func (m *Matrix) list(nodes []int) string {
 	return strings.Join(all, ", ")
 }
 
-// evidence is what a cause rests on: how many figures, from which to which, beside those of all others, and
-// what the first of them that is as the cause says was told by its own judge.
+// evidence is what a cause rests on: how many figures, from which to which, next to those of all others, and what the
+// first of them that is as the cause says was told by its own judge.
 func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)
@@ -770,7 +770,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	return cause.few + ": " + reason
 }
 
-// crowded says of figures how they were bad and are good. Of less than four nodes no pair has another one beside it.
+// crowded says of figures how they were bad and are good. Of less than four nodes no pair has another one next to it.
 func (m *Matrix) crowded(figures string, failed bool, reason string) string {
 	how, why := "bad next to other pairs, good alone", "their shared path is too narrow"
 	if failed {
@@ -788,7 +788,7 @@ func (m *Matrix) crowded(figures string, failed bool, reason string) string {
 // fewestBeside is of how many nodes two pairs can be measured at once.
 const fewestBeside = 4
 
-// others are the good figures beside what is bad.
+// others are the good figures next to what is bad.
 func (m *Matrix) others(what steps.Measure) string {
 	var good span
 	m.Places(func(p Place, c *Cell) bool {

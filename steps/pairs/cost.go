@@ -12,7 +12,7 @@ import (
 const MostRails = 32
 
 // MostFigures is how many figures a matrix can have: of 408 nodes with four rails each. Saved they are some 220 MB,
-// which are written anew after each round.
+// which are written again after each round.
 const MostFigures = 1_000_000
 
 // TooMany says why a matrix of so many nodes and rails has no room; empty where it has.
@@ -30,8 +30,8 @@ func TooMany(nodes, rails, partners int) string {
 		steps.Thousands(MostFigures), most, registry.Count(rails, "rail", "rails"), steps.Thousands(tests))
 }
 
-// MostAgain is how many ways of pairs are measured again at most: where more look bad, what is wrong is no
-// pair, and the rest keeps its first figure.
+// MostAgain is how many ways of pairs are measured again at most: where more look bad, what is wrong is not a pair,
+// and the rest keeps its first figure.
 func MostAgain(nodes int) int { return 4 * nodes }
 
 // Progress is how far a run is.
@@ -109,7 +109,7 @@ func (c Cost) Of(rounds [][]Pair) Cost {
 // cellBytes is what a Cell takes without its reason.
 const cellBytes = 32
 
-// String tells the cost before anything is run.
+// String reports the cost before anything is run.
 func (c Cost) String() string {
 	partners := ""
 	if c.Partners > 0 {

@@ -35,7 +35,7 @@ func (m *Matrix) Extremes(what steps.Measure) (e Extremes) {
 	return e
 }
 
-// bad reports whether a figure is bad beside the best one.
+// bad reports whether a figure is bad next to the best one.
 func bad(what steps.Measure, v, best float64) bool {
 	if what == steps.Latency {
 		return v > limits.PairLatency.Value()*best
@@ -113,7 +113,7 @@ type Judgement struct {
 	Grade  steps.Grade
 	Code   steps.Code // empty for a PASS
 	Reason string
-	// Brief is Reason without what its causes rest on, for who shows the list of those beside it.
+	// Brief is Reason without what its causes rest on, for who shows the list of those next to it.
 	Brief string
 	// Causes are what explains what is bad, what explains most of it first.
 	Causes []Cause
@@ -124,7 +124,7 @@ type Judgement struct {
 // most is how many causes are told in a verdict's reason; the others are in the list.
 const most = 3
 
-// Judge says what the figures mean together. Nothing passes that nobody has measured.
+// Judge says what the figures mean together. Nothing passes that no one has measured.
 func (m *Matrix) Judge() Judgement {
 	m.settle()
 	var j Judgement

@@ -23,16 +23,16 @@ func Unit(what steps.Measure) string {
 type Cell struct {
 	// Value is what counts, in the measure's Unit: what was measured last. 0 is none.
 	Value float32
-	// First is what was measured beside all others, where it was measured again; 0 where it was not.
+	// First is what was measured next to all others, where it was measured again; 0 where it was not.
 	First float32
 	// Failed says that its own judge failed it at first, and not when it was measured again.
 	Failed bool
-	// Grade is what its own judge said: by its ends, its output, the bytes of its ports and the hardware.
-	// NotRun is: nobody measured it.
+	// Grade is what its own judge said: by its ends, its output, the bytes of its ports and the hardware. NotRun is:
+	// no one measured it.
 	Grade steps.Grade
 	// State is what it is among the others; Judge sets it.
 	State State
-	// Beside is how many pairs ran at the same time when Value was measured, itself among them.
+	// Next to is how many pairs ran at the same time when Value was measured, itself among them.
 	Beside uint16
 	// Code is the cause that the test's own judge saw; empty where it is PASS.
 	Code steps.Code
@@ -45,10 +45,10 @@ type State uint8
 
 // The states.
 const (
-	Unmeasured State = iota // nobody measured it, or nobody could judge it
+	Unmeasured State = iota // no one measured it, or no one could judge it
 	Good
 	Warned // its own judge has something to say
-	Crowd  // bad beside others and good alone
+	Crowd  // bad next to others and good alone
 	Bad    // bad by the rule, or by its own judge
 )
 
@@ -122,8 +122,8 @@ type Matrix struct {
 	Partners int
 	// ByLink says that a rail is a place on each link, as in a ring: another port to each neighbour.
 	ByLink bool
-	// Uncabled are the pairs that no cable joins, as in a ring those that are no neighbours: there is
-	// nothing to measure. Uncable adds one.
+	// Uncabled are the pairs that no cable joins, as in a ring those that are not neighbours: there is nothing to
+	// measure. Uncable adds one.
 	Uncabled []Pair
 
 	cells []Cell
@@ -241,7 +241,7 @@ func (m *Matrix) Places(yield func(Place, *Cell) bool) {
 	}
 }
 
-// Measured reports whether a cell has a figure that somebody judged.
+// Measured reports whether a cell has a figure that a user judged.
 func (c *Cell) Measured() bool { return c.Value > 0 && c.Grade != steps.NotRun }
 
 // Done reports whether a run that goes on can leave a pair's way out: it was measured on every rail, and

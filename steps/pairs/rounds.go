@@ -19,7 +19,7 @@ func Rounds(n, partners int) [][]Pair {
 	if n < 2 {
 		return nil
 	}
-	seats := n + n%2 // with the one that nobody sits on
+	seats := n + n%2 // with the one that no one sits on
 	count := seats - 1
 	if partners = PartnersOf(n, partners); partners > 0 {
 		count = partners
@@ -55,8 +55,7 @@ func seat(round, place, seats int) int {
 	return (place + round) % (seats - 1)
 }
 
-// Beside puts pairs into rounds of at most width, in their order, so that no node is in two pairs of a
-// round.
+// Next to puts pairs into rounds of at most width, in their order, so that no node is in two pairs of a round.
 func Beside(all []Pair, width int) [][]Pair {
 	var rounds [][]Pair
 	var busy []map[int]bool
@@ -77,8 +76,8 @@ func Beside(all []Pair, width int) [][]Pair {
 	return rounds
 }
 
-// Widths are how many pairs are measured beside each other when those that look bad are measured
-// again, from how many of them could be: half as many each time, and in the end one alone.
+// Widths are how many pairs are measured next to each other when those that look bad are measured again, from how
+// many of them could be: half as many each time, and in the end one alone.
 func Widths(most int) []int {
 	var all []int
 	for w := max(most, 1) / 2; w > 1; w /= 2 {

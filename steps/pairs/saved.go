@@ -113,7 +113,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 const (
 	mostValue   = 1 << 20  // bytes of one value of it: a node, a figure
 	mostReasons = 64 << 20 // bytes of all reasons that differ
-	deepest     = 100      // brackets in each other, in what nobody reads
+	deepest     = 100      // brackets in each other, in what no one reads
 )
 
 // longestRun bounds how long a matrix says that it took.
@@ -211,7 +211,7 @@ func (r *savedReader) list(element func() error) error {
 	return r.delim(']')
 }
 
-// skip takes a value that nobody wants.
+// skip takes a value that no one wants.
 func (r *savedReader) skip() error {
 	for depth := 0; ; {
 		t, err := r.token()
@@ -272,7 +272,7 @@ func (r *savedReader) read() (*Matrix, error) {
 	return m, nil
 }
 
-// field reads one field. What it means is judged anew, and its own verdict and causes are passed over.
+// field reads one field. What it means is judged again, and its own verdict and causes are passed over.
 func (r *savedReader) field(name string) error {
 	plain := map[string]any{
 		"pairs": &r.d.Version, "rig": &r.d.Rig, "simulated": &r.d.Simulated, "began": &r.d.Began,

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Columns are found by their names: the same figures in another order, with columns
-// that nobody knows and log lines between, are the same rows.
+// Columns are found by their names: the same figures in another order, with columns that is unknown and log lines
+// between, are the same rows.
 func TestColumnsByName(t *testing.T) {
 	b, err := PerftestBandwidth(`                    RDMA_Write BW Test
  MsgRate[Mpps]   BW average[Gb/sec]   #iterations    New[x]   #bytes    BW peak[MiB/sec]
@@ -53,7 +53,7 @@ mlx5: spark-02: got completion with error:
 	}
 }
 
-// A header is no result, and neither is part of a row.
+// A header is not a result, and neither is part of a row.
 func TestHeaderWithoutRow(t *testing.T) {
 	for _, after := range []string{
 		"", "---------\n", "Couldn't run\n",

@@ -450,7 +450,7 @@ func (r *iperf3Reader) line(line string) {
 		r.datagrams(strings.TrimSuffix(line, m[0]), m)
 		return
 	}
-	// Before 3.7 the row of the whole names no side, and what follows it says so. Of several streams nothing tells
+	// Before 3.7 the row of the whole names no side, and what follows it says so. Of several streams nothing says
 	// which row is whose.
 	if r.last != nil && r.v.Streams == 1 && iperfSent.Regexp().MatchString(strings.TrimSpace(line)) {
 		columns := append(r.last[1:4:4], "sender")
@@ -575,7 +575,7 @@ func Bonds(text string) ([]NamedBond, error) {
 			}
 			return
 		}
-		if !full { // the slaves of one that has no room are nobody else's
+		if !full { // the slaves of one that has no room are no other user's
 			body.WriteString(line)
 			body.WriteByte('\n')
 		}

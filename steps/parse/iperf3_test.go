@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A stream of events that ends early is no result, whatever it has so far.
+// A stream of events that ends early is not a result, whatever it has so far.
 func TestIperf3Stream(t *testing.T) {
 	b, err := os.ReadFile("testdata/iperf3/3.21-stream.client.txt")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestIperf3Datagrams(t *testing.T) {
 			t.Errorf("%+v, %v, want %+v of\n%s", v.UDP, err, want, text)
 		}
 	}
-	// Only the sender has spoken: nobody knows what was lost.
+	// Only the sender has spoken: it is unknown what was lost.
 	v, err := Iperf3Output("[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" +
 		"[  5]   0.00-3.00   sec   366 KBytes  1.00 Mbits/sec  0.000 ms  0/259 (0%)  sender\n")
 	if err != nil || v.UDP != nil || v.Protocol != "UDP" {

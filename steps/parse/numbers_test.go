@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// A number that no tool prints is no figure, in whichever tool's text it stands: the
-// output is damaged, and its reader says so or leaves the line out, and takes no other
-// value for it.
+// A number that no tool prints is not a figure, in whichever tool's text it stands: the output is damaged, and its
+// reader says so or leaves the line out, and takes no other value for it.
 func TestNumbersAreDecimal(t *testing.T) {
 	perftest := " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
 	latency := " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]" +

@@ -155,7 +155,7 @@ func TestPerftestUnits(t *testing.T) {
 		"2 5 1 1 1\n"); err == nil {
 		t.Errorf("an unknown unit was taken for one: %+v", b)
 	}
-	// Both JSON forms leave the unit out; the message rate tells it.
+	// Both JSON forms leave the unit out; the message rate reports it.
 	for value, want := range map[string]float64{"97.41": 97.41, "11612.17": 97.41} {
 		text := "{\n\"test_info\": {\n\"Device\": \"x\"\n},\n\"results\": {\n" +
 			"\"MsgSize\": 65536,\n\"n_iterations\": 5000,\n\"BW_peak\": " + value +
@@ -274,7 +274,7 @@ func FuzzIperf3(f *testing.F) {
 	})
 }
 
-// Each form tells the same test.
+// Each form reports the same test.
 func TestIperf3Forms(t *testing.T) {
 	text := `[  5] local 10.0.0.1 port 5 connected to 10.0.0.2 port 5201
 [ ID] Interval           Transfer     Bitrate         Retr
@@ -290,7 +290,7 @@ func TestIperf3Forms(t *testing.T) {
 	if err != nil || v.SentGbps != 33.7 || v.ReceivedGbps != 33.6 || v.Retransmits != 12 || v.ReceivedBytes != 0 {
 		t.Errorf("%v, %+v", err, v)
 	}
-	// With -J the exit status is 0, and only this word tells.
+	// With -J the exit status is 0, and only this word reports.
 	v, err = Iperf3Output("{\n\"start\": {}, \"end\": {}, \"error\": \"the server is busy\"}\n")
 	if err != nil || v.Error != "the server is busy" {
 		t.Errorf("%v, %+v", err, v)
@@ -306,7 +306,7 @@ func TestEndlessLine(t *testing.T) {
 	}
 }
 
-// What newer rdma-core prints beside what is read changes nothing of it.
+// What newer rdma-core prints next to what is read changes nothing of it.
 func TestNewerDevinfo(t *testing.T) {
 	const old = "hca_id:\trocep1s0f0\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n" +
 		"\tphys_port_cnt:\t\t\t1\n" +

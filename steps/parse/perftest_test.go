@@ -91,8 +91,7 @@ func TestPerftestValidation(t *testing.T) {
 	}
 }
 
-// The report of 6.29 has a service level without quotes, and units nowhere: the message rate
-// tells them.
+// The report of 6.29 has a service level without quotes, and units nowhere: the message rate reports them.
 func TestPerftestReportOf629(t *testing.T) {
 	for average, want := range map[string]float64{"97.41": 97.41, "11612.42": 97.41} {
 		b, err := PerftestBandwidth("{\n\"test_info\": {\n\"test\": \"RDMA_Write_BW_Test\",\n\"Device\": \"mlx5_0\",\n" +

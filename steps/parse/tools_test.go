@@ -30,7 +30,7 @@ func TestMoreThanIsRead(t *testing.T) {
 		!strings.Contains(b.Errors[0], "more rows than are read") {
 		t.Errorf("%v, %+v", err, v)
 	}
-	// The last line that is whole is read, and nobody takes it for all.
+	// The last line that is whole is read, and no one takes it for all.
 	v, err = tool.readUpTo(len(header)+25, header+strings.Repeat("2 5 1 1 1\n", 5))
 	if b, ok := v.(*Bandwidth); err == nil || !ok || len(b.Rows) != 2 ||
 		!strings.Contains(b.Errors[0], "longer than the 16 MiB") {
@@ -55,7 +55,7 @@ func FuzzBriefLinks(f *testing.F) { fuzz(f, "ip-brief", BriefLinks, nil) }
 func FuzzIbvDevices(f *testing.F) { fuzz(f, "ibv-devices", IbvDevices, nil) }
 func FuzzIbvDevinfo(f *testing.F) { fuzz(f, "ibv-devinfo", IbvDevinfo, nil) }
 
-// Lines that look like each other are of the kinds that they tell of.
+// Lines that look like each other are of the kinds that they report.
 func TestKernelLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"pcieport 0000:00:00.0: AER: enabled with IRQ 33":                                        "",
@@ -87,7 +87,7 @@ func TestKernelKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, _ := Dmesg(string(text)) // some are no logs
+		events, _ := Dmesg(string(text)) // some are not logs
 		for _, e := range events {
 			seen[e.Kind] = true
 		}

@@ -77,7 +77,7 @@ func sections(text string) map[string][]string {
 		line = strings.TrimRight(line, "\r\n")
 		if rest, ok := strings.CutPrefix(line, steps.ForRailbench); ok {
 			name = rest
-			// A section that comes twice begins anew.
+			// A section that comes twice begins again.
 			s[name] = []string{}
 			continue
 		}
@@ -117,7 +117,7 @@ func readFiles(lines []string) files {
 	return f
 }
 
-// int is -1 for what is no number: 0 is one in sysfs.
+// int is -1 for what is not a number: 0 is one in sysfs.
 func (f files) int(name string) int {
 	v, ok := strictnum.Count(f[name])
 	if !ok {
@@ -296,8 +296,8 @@ func rail(dev string, no int, f files, p links, all []steps.Netdev, hcas []parse
 	return r
 }
 
-// pci is the adapter's slot; nothing of it is kept where the device has no address there
-// (soft-RoCE), since the files would be somebody else's.
+// pci is the adapter's slot; nothing of it is kept where the device has no address there (soft-RoCE), since the files
+// would be another user's.
 func pci(addr string, f files, device string) steps.PCI {
 	if addr == "" {
 		return steps.PCI{}
@@ -375,9 +375,8 @@ func mtus(r steps.Rail, hcas []parse.HCA) (active, most int, derived bool) {
 	return active, most, false
 }
 
-// rate is the link's rate in Gb/s, 0 where nobody knows it. A port that is down
-// has a rate in sysfs all the same: ConnectX says 40. And soft-RoCE says 2.5
-// where its interface has no speed.
+// rate is the link's rate in Gb/s, 0 where no one knows it. A port that is down has a rate in sysfs all the same:
+// ConnectX says 40. And soft-RoCE says 2.5 where its interface has no speed.
 func rate(r steps.Rail, sysfs string) float64 {
 	if r.Layer == "Ethernet" && r.Netdev.SpeedGbps > 0 {
 		return r.Netdev.SpeedGbps

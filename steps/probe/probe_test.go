@@ -125,7 +125,7 @@ func TestParseSoftRoCE(t *testing.T) {
 		r.Addr != "192.168.200.10" || r.PhysPort != 1 || r.MTU != 1024 {
 		t.Errorf("rail: %+v", r)
 	}
-	// The kernel's 2.5 Gb/s is a default, and -1 is no speed.
+	// The kernel's 2.5 Gb/s is a default, and -1 is not a speed.
 	if r.RateGbps != 0 || r.Netdev.SpeedGbps != 0 || r.HasOctets || r.PCI != (steps.PCI{}) {
 		t.Errorf("rate %g, speed %g, counters %v, slot %+v", r.RateGbps, r.Netdev.SpeedGbps, r.HasOctets, r.PCI)
 	}
@@ -205,7 +205,7 @@ func TestParseVariants(t *testing.T) {
 	if r := change("current_link_width:4", "current_link_width:2").Rails[0]; r.PCI.Width != 2 || r.PCI.MaxWidth != 4 {
 		t.Errorf("PCI %+v", r.PCI)
 	}
-	// ConnectX tells 40 Gb/s of a port that is down.
+	// ConnectX reports 40 Gb/s of a port that is down.
 	down := change("rocep1s0f0/ports/1/state:4: ACTIVE", "rocep1s0f0/ports/1/state:1: DOWN")
 	if r := down.Rails[0]; r.State != "DOWN" || r.RateGbps != 200 {
 		t.Errorf("%s at %g: the interface's speed is still known", r.State, r.RateGbps)

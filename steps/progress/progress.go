@@ -1,4 +1,5 @@
-// Package progress keeps what a learner has read and run of the built-in tutorial, and shows it beside the exercises.
+// Package progress keeps what a learner has read and run of the built-in tutorial, and shows it next to the
+// exercises.
 package progress
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A Record is what somebody has read and run, each with when that was first.
+// A Record is what a user has read and run, each with when that was first.
 type Record struct {
 	Read map[string]time.Time `json:"read"` // parts that were read to their end, by id
 	Ran  map[string]time.Time `json:"ran"`  // cells that passed, or warned, by id

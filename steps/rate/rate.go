@@ -26,11 +26,11 @@ func (v MiBps) Gbps() Payload { return Payload(v * (1 << 20) * 8 / 1e9) }
 // MiB is the same rate in perftest's unit.
 func (p Payload) MiB() MiBps { return MiBps(p * 1e9 / 8 / (1 << 20)) }
 
-// Headers are what packets have beside their payload. The zero value has no packets.
+// Headers are what packets have next to their payload. The zero value has no packets.
 type Headers struct {
 	Payload int // bytes of a full packet's payload
 	Counted int // bytes of headers that a port counts for each
-	Cable   int // bytes that the cable carries for each beside its payload: those, preamble, gap and FCS
+	Cable   int // bytes that the cable carries for each next to its payload: those, preamble, gap and FCS
 }
 
 // Counted is what ports count for a payload in full packets.

@@ -104,8 +104,8 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 // Kept says how a confirmed change is reverted.
 const Kept = "After it is confirmed, cleanup or railbench undo reverts it"
 
-// SameWords reports whether two texts have the same words, in any order. Two empty ones don't:
-// two unknown values are no agreement.
+// SameWords reports whether two texts have the same words, in any order. Two empty ones don't: two unknown values are
+// not agreement.
 func SameWords(a, b string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(strings.Fields(a))),
 		slices.Sorted(slices.Values(strings.Fields(b)))) && a != ""

@@ -49,10 +49,9 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	return Inconclusive(steps.NothingRan, "Nothing ran."), true
 }
 
-// Trouble says in words why an output can't be judged, and how bad that is; ok
-// is false where it can. All of it is INCONCLUSIVE: a run that was cut short says nothing
-// of the rig, and a FAIL would point at what isn't broken. A non-zero
-// status is no trouble: what it means the judge knows.
+// Trouble says in words why an output can't be judged, and how bad that is; ok is false where it can. All of it is
+// INCONCLUSIVE: a run that was cut short says nothing of the rig, and a FAIL would point at what isn't broken. A
+// non-zero status is not a trouble: what it means the judge knows.
 func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	where := "the script on " + rig.NameOf(o.End)
 	if o.Role != "" {

@@ -26,7 +26,7 @@ func TestExitStatus(t *testing.T) {
 		steps.Inconclusive)
 }
 
-// What a runbook asks for is told beside what was read, and no rounding contradicts the verdict.
+// What a runbook asks for is told next to what was read, and no rounding contradicts the verdict.
 func TestRunbooksValues(t *testing.T) {
 	for _, x := range []struct {
 		value, output string

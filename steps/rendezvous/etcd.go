@@ -45,8 +45,8 @@ type Etcd struct {
 	cancel context.CancelFunc // of the sweep; nil where there is none
 }
 
-// Remember has the runs that use somebody's etcd claimed in a folder, and removes what runs that
-// were killed have left in one, meanwhile. It is called once, before the first run.
+// Remember has the runs that use another user's etcd claimed in a folder, and removes what runs that were killed have
+// left in one, meanwhile. It is called once, before the first run.
 func (e *Etcd) Remember(dir string) {
 	e.claims = etcd.Claims{Dir: dir}
 	if e.claims.None() {
@@ -186,8 +186,8 @@ func given(url, port string) map[string]string {
 	return map[string]string{"ETCD": url, "ETCD_PORT": port}
 }
 
-// Start gives both nodes the etcd for a run; see session.Service. Keys of other
-// groups are told and left alone: somebody may be using them.
+// Start gives both nodes the etcd for a run; see session.Service. Keys of other groups are told and left alone: a
+// user may be using them.
 func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string]string, stop func() error, err error) {
 	client, err := e.open(ctx)
 	if err != nil {
@@ -262,8 +262,8 @@ func (e *Etcd) underWay(group string) bool {
 	return e.live[group]
 }
 
-// claim remembers the run where it leaves something in somebody's etcd. What can't be looked into
-// from here can't be cleared from here either.
+// claim remembers the run where it leaves something in another user's etcd. What can't be looked into from here can't
+// be cleared from here either.
 func (e *Etcd) claim(client *etcd.Client, r session.Request, looked bool) (release func()) {
 	if e.endpoint == "" || e.claims.Dir == "" || !looked {
 		return func() {}
@@ -346,7 +346,7 @@ func forward(ctx context.Context, client *etcd.Client, r session.Request) (ports
 	}
 	for _, p := range ports {
 		if p != nil {
-			_ = p.Close() // the reason to tell is err
+			_ = p.Close() // the reason to report is err
 		}
 	}
 	return ports, err
@@ -382,7 +382,7 @@ func tellOpen(ctx context.Context, r session.Request, end steps.End, port int) {
 		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", port)},
 	})
 	if err != nil {
-		return // the run itself will tell what is wrong with the node
+		return // the run itself will say what is wrong with the node
 	}
 	for row := range strings.Lines(rows) {
 		fields := strings.Fields(row)

@@ -307,7 +307,7 @@ func TestEtcdOnTheSimulatedRig(t *testing.T) {
 	}
 }
 
-// Links are measured side by side: what a run beside it has put there is none of somebody else's, and stays.
+// Links are measured side by side: what a run next to it has put there is none of another user's, and stays.
 func TestRunsBesideEachOther(t *testing.T) {
 	e := service(t, "")
 	nodes := simulated(t)
@@ -366,7 +366,7 @@ func testEtcdThatIsThere(t *testing.T, there string) {
 // Whether the nodes reach an etcd, this machine does not know: it is handed over.
 func TestEtcdThatThisMachineDoesNotReach(t *testing.T) {
 	d := newDesk("rb-a", local(t))
-	vars, stop := start(t, service(t, "http://127.0.0.2:1"), d) // loopback, and nobody there
+	vars, stop := start(t, service(t, "http://127.0.0.2:1"), d) // loopback, and no one there
 	stop()
 	if !strings.Contains(d.words(), "refused") || vars[steps.Peer]["ETCD_PORT"] == "1" {
 		t.Errorf("%v, told %q", vars, d.words())

@@ -124,8 +124,8 @@ func sockets(ctx context.Context, r session.Request) (vars [2]map[string]string,
 	return vars, err
 }
 
-// help prints what nixlbench says about its flags: it does not tell its version in
-// any other way. It ends with 1 even where all is well.
+// help prints what nixlbench says about its flags: it does not report its version in any other way. It ends with 1
+// even where all is well.
 const help = `PATH=$PATH:/usr/local/nixlbench/bin
 command -v nixlbench >/dev/null 2>&1 || { echo 'no nixlbench'; exit 0; }
 nixlbench --help 2>&1
@@ -172,7 +172,7 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 	return "", nil
 }
 
-// release tells which nixlbench printed a --help.
+// release says which nixlbench printed a --help.
 func release(help string) string {
 	return parse.NIXLBenchRelease(func(option string) bool { return strings.Contains(help, "-"+option+" ") })
 }
@@ -201,7 +201,7 @@ func freePort(ctx context.Context, r session.Request) (int, error) {
 	for row := range strings.Lines(rows) {
 		if fields := strings.Fields(row); len(fields) > 3 && fields[3] == "0A" {
 			_, hex, _ := strings.Cut(fields[1], ":")
-			// What is no number is port 0, which nobody listens on.
+			// What is not a number is port 0, which no one listens on.
 			n, _ := strconv.ParseUint(hex, 16, 16)
 			used[int(n)] = true
 		}

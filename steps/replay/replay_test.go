@@ -55,7 +55,7 @@ func TestReplay(t *testing.T) {
 		played.Rig.Name != "lab" {
 		t.Errorf("%+v", v)
 	}
-	// The gauges: what is kept is both kinds together, and the run's bytes tell them apart.
+	// The gauges: what is kept is both kinds together, and the run's bytes distinguish them.
 	samples := &notebook.Samples{StepMS: 1, Rails: []notebook.RailSamples{
 		{Node: "a", Dev: "mlx5_0", Tx: notebook.Rates{40, math.NaN(), 100}},
 	}}

@@ -318,7 +318,7 @@ func (r *reader) roles(at int, all []setting) []steps.Role {
 		one := slices.Clone(all)
 		one = slices.DeleteFunc(one, func(s setting) bool {
 			known := slices.IndexFunc(attributeTable, func(a Attribute) bool { return a.Name == s.name })
-			// The last role is waited for by nobody.
+			// The last role is waited for by no one.
 			last := i == len(names)-1
 			return i > 0 && known >= 0 && !attributeTable[known].Role || last && s.name == "ready" ||
 				!last && (s.name == "value" || s.name == "expect") // the last one's figures are the test's

@@ -8,10 +8,9 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// Beside is the built-in checklist as it stands beside another tutorial: with the
-// cells of the built-in one that put right what its checks find. An id that the other
-// tutorial has means its own part or cell: a runbook goes on working when the
-// checklist has more to check.
+// Next to is the built-in checklist as it stands next to another tutorial: with the cells of the built-in one that
+// correct what its checks find. An id that the other tutorial has means its own part or cell: a runbook goes on
+// working when the checklist has more to check.
 func Beside(t, built steps.Tutorial) []steps.Part {
 	own := steps.Tutorial{Parts: t.Parts}
 	taken := own.IDs()

@@ -67,14 +67,14 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	if near, bad := unregistered(c.Judges, cell.Judge); bad {
 		add("judge", "unknown judge %q%s", cell.Judge, near)
 	}
-	// Of names that are wrong by themselves nobody can tell whether they fit.
+	// Of names that are wrong by themselves no one can say whether they fit.
 	if len(all) == 0 && cell.Own == "" && c.Fits != nil && !c.Fits(cell.Parser, cell.Judge) {
 		add("judge", "judge=%s can't judge what parse=%s reads", cell.Judge, cell.Parser)
 	}
 	return all
 }
 
-// unregistered reports whether nobody has registered a name, and says which are near to it.
+// unregistered reports whether no one has registered a name, and says which are near to it.
 func unregistered[V any](m map[string]V, name string) (near string, bad bool) {
 	if _, ok := m[name]; ok || name == "" {
 		return "", false
@@ -82,7 +82,7 @@ func unregistered[V any](m map[string]V, name string) (near string, bad bool) {
 	return steps.DidYouMean(name, names(m)), true
 }
 
-// names are those that somebody registered; the empty one is for cells that name none.
+// names are those that a user registered; the empty one is for cells that name none.
 func names[V any](m map[string]V) []string {
 	var all []string
 	for name := range m {
@@ -94,11 +94,11 @@ func names[V any](m map[string]V) []string {
 	return all
 }
 
-// Known is what somebody's own runbook can name.
+// Known is what another user's own runbook can name.
 type Known struct {
 	Catalog  steps.Catalog
 	Services []string
-	// Reads are the parsers that the built-in cells name beside a judge, by judge.
+	// Reads are the parsers that the built-in cells name next to a judge, by judge.
 	Reads map[string][]string
 	// Checks are the checklist's, all of them.
 	Checks []steps.Cell
@@ -109,13 +109,11 @@ type Known struct {
 	// Params are the parameters that railbench has already: a runbook may give them
 	// another default.
 	Params []steps.Param
-	// Variables are the names that the scripts of a cell can read, beside the
-	// runbook's parameters.
+	// Variables are the names that the scripts of a cell can read, next to the runbook's parameters.
 	Variables func(steps.Cell) []string
 }
 
-// Names says what documents name that is not there. They are the parts of t, which
-// has what stands beside them, too.
+// Names says what documents name that is not there. They are the parts of t, which has what stands next to them, too.
 func Names(docs []Document, t steps.Tutorial, k Known) []Problem {
 	var all []Problem
 	set := k.everywhere()

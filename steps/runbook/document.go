@@ -268,8 +268,8 @@ func (r *reader) named(h *ast.Heading) (title, id string, ok bool) {
 		return "", "", false
 	}
 	title = strings.TrimSpace(string(h.Lines().Value(r.text)))
-	// The attributes are a part of the line that goldmark has taken off already,
-	// except where they are no attributes: # Title {#part id}
+	// The attributes are a part of the line that goldmark has taken off already, except where they are not
+	// attributes: # Title {#part id}
 	if strings.HasSuffix(title, "}") && strings.Contains(title, "{#") {
 		r.wrong(at, "the id of %q can't be read: letters, digits, - and _ only", title)
 		return title, "", false
@@ -404,8 +404,8 @@ func (r *reader) script(f *ast.FencedCodeBlock, b block) string {
 	return script
 }
 
-// preamble keeps what the scripts below it can have run before them. It is no prose: with
-// each of those it is shown, and run.
+// preamble keeps what the scripts below it can have run before them. It is not a prose: with each of those it is
+// shown, and run.
 func (r *reader) preamble(f *ast.FencedCodeBlock, info string) {
 	at := f.Info.Segment.Start
 	b, ok := r.block(f, at)

@@ -48,7 +48,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// Errors are the problems that are no warnings.
+// Errors are the problems that are not warnings.
 func Errors(all []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p Problem) bool { return p.Warning })
 }

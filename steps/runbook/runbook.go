@@ -1,6 +1,6 @@
-// Package runbook reads a tutorial, or somebody's own runbook: Markdown files whose
-// fenced blocks are the scripts of cells. What a file has to look like is told at
-// Parse. It writes one back, too, byte for byte where nothing was edited.
+// Package runbook reads a tutorial, or another user's own runbook: Markdown files whose fenced blocks are the scripts
+// of cells. What a file has to look like is told at Parse. It writes one back, too, byte for byte where nothing was
+// edited.
 //
 // It knows the form, and what can be said of a script without running it. Which
 // parsers and judges there are is the catalog's (Check compares), and what a script

@@ -13,9 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
-// Scripts says what can be known to be wrong with the scripts of documents without
-// running them: those that no POSIX shell reads, and, as warnings, variables that
-// nobody sets and what has no effect. The documents are the parts of t.
+// Scripts says what can be known to be wrong with the scripts of documents without running them: those that no POSIX
+// shell reads, and, as warnings, variables that no one sets and what has no effect. The documents are the parts of t.
 func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 	var all []Problem
 	var texts []string
@@ -235,7 +234,7 @@ func assigned(file *syntax.File) (sets map[string]bool, others bool) {
 	return sets, others
 }
 
-// setBy are the variables that a command sets; any says that nobody can tell which.
+// setBy are the variables that a command sets; any says that no one can say which.
 func setBy(c *syntax.CallExpr) (names []string, any bool) {
 	if len(c.Args) == 0 {
 		return nil, false

@@ -53,8 +53,8 @@ func scriptsOf(c steps.Cell) []string {
 	return scripts
 }
 
-// Write writes what was edited, and says what it wrote. A script that somebody else has
-// changed in the file meanwhile is not overwritten.
+// Write writes what was edited, and says what it wrote. A script that another user has changed in the file meanwhile
+// is not overwritten.
 func (w *writeBack) Write(parts []steps.Part) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,8 +89,8 @@ func (w *writeBack) Write(parts []steps.Part) (string, error) {
 	return said, nil
 }
 
-// file writes the cells of one file, and tells how many.
-// It is read anew, because somebody may have changed another cell meanwhile: that change stays.
+// file writes the cells of one file, and says how many. It is read again, because a user may have changed another
+// cell meanwhile: that change stays.
 func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	src, err := safefile.Read(name, MaxBytes)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *writeBack) Changed() string {
 	return ""
 }
 
-// Watch tells when one of the files has become another one than was read, or was written from here; empty once ctx has
+// Watch says when one of the files has become another one than was read, or was written from here; empty once ctx has
 // ended.
 func (w *writeBack) Watch(ctx context.Context) func() string {
 	was := safefile.Stamps(w.files...)

@@ -14,8 +14,8 @@ const (
 // What is set may be longer than the text by a table's cells that its rows leave out, and by addresses that are written
 // once and used often.
 const (
-	mostCells     = 1000     // beside one for each byte
-	mostAddresses = 32 << 10 // bytes, beside addressGrowth for each byte
+	mostCells     = 1000     // next to one for each byte
+	mostAddresses = 32 << 10 // bytes, next to addressGrowth for each byte
 	addressGrowth = 16
 )
 

@@ -1,11 +1,10 @@
-// Package sanitize is the one way out for text that came from elsewhere: a node, a server,
-// somebody's file. Before such a text gets to a terminal, a log, a report or a comment,
-// everything in it that could control one, or be taken for another line, is made visible
-// here.
+// Package sanitize is the one way out for text that came from elsewhere: a node, a server, another user's file.
+// Before such a text gets to a terminal, a log, a report or a comment, everything in it that could control one, or be
+// taken for another line, is made visible here.
 //
-// What was cleaned at the door may be dirty again: a JSON string holds an escape that
-// only its decoder makes a control character of. So this is the last moment, and the
-// gate trusts nobody. It knows neither colours nor columns; those are tui/theme's.
+// What was cleaned at the door may be dirty again: a JSON string holds an escape that only its decoder makes a
+// control character of. So this is the last moment, and the gate trusts no one. It knows neither colours nor columns;
+// those are tui/theme's.
 package sanitize
 
 import (
@@ -185,9 +184,8 @@ func EscapeJSON(b []byte) []byte {
 	return out.Bytes()
 }
 
-// A Writer cleans what goes through it, as Text does: the last gate before a terminal or
-// a pipe, for what went round the others. It remembers the first failed write: what a
-// program printed and nobody got is no success.
+// A Writer cleans what goes through it, as Text does: the last gate before a terminal or a pipe, for what went round
+// the others. It remembers the first failed write: what a program printed and no one got is not a success.
 type Writer struct {
 	mu   sync.Mutex // two nodes may be told of at once
 	to   io.Writer

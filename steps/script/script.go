@@ -55,7 +55,7 @@ type Action struct {
 // A Param is what a cell is told for the presentation.
 type Param struct{ Name, Value string }
 
-// A Moment is where a presentation is: what somebody in another terminal sees of it.
+// A Moment is where a presentation is: what a user in another terminal sees of it.
 type Moment struct {
 	No      int       `json:"no"` // counts on: commands that tell it run side by side
 	Script  string    `json:"show"`
@@ -75,7 +75,7 @@ type Moment struct {
 	PID     int       `json:"pid"`   // of the railbench that gives it; 0 where unknown
 }
 
-// most bounds a script, which may be a file of somebody else.
+// most bounds a script, which may be a file of another user.
 const (
 	mostBytes  = 1 << 20
 	mostSlides = 99

@@ -27,7 +27,7 @@ func (r *run) inRounds(ctx context.Context, links []steps.Link) (results []steps
 		}
 		return results, told
 	}
-	if r.seen == nil { // somebody had them, and what he changed was not there when they were looked at
+	if r.seen == nil { // a user had them, and what he changed was not there when they were looked at
 		seen := r.s.look(ctx, 0)
 		r.seen = &seen
 	}

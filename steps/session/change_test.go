@@ -33,9 +33,9 @@ type plan struct {
 	Script             string // the cell's script; $NODE names the node that runs it
 	Look               string // the script that looks at it; empty where there is none
 	ChangeTime         time.Duration
-	Keep               string // yes, no, or hang: nobody answers
+	Keep               string // yes, no, or hang: no one answers
 	Undo               bool   // take everything back in place of making the change
-	Meanwhile          string // what somebody does on the peer while the question is open
+	Meanwhile          string // what a user does on the peer while the question is open
 
 	peer runner.Node
 }
@@ -459,8 +459,8 @@ func TestChangeTouchesWhatItMustNot(t *testing.T) {
 	g.same()
 }
 
-// TestChangedMeanwhile is what somebody else does on a node while the question is open: nothing is changed, and
-// what he made stays.
+// TestChangedMeanwhile is what another user does on a node while the question is open: nothing is changed, and what
+// he made stays.
 func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ does, says string }{

@@ -13,7 +13,7 @@ type Follower struct {
 	Book    steps.Notebook
 	// Ended is what the cells came to, by their ids.
 	Ended map[string]steps.CellEnded
-	// Tell is called with each event once it is folded; nil is allowed.
+	// Report is called with each event once it is folded; nil is allowed.
 	Tell func(steps.Event)
 }
 

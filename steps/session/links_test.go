@@ -284,8 +284,8 @@ func TestChecksShareServices(t *testing.T) {
 	}
 }
 
-// A check that moves data measures links beside each other, shows each by itself, and measures
-// alone what looked bad.
+// A check that moves data measures links next to each other, shows each by itself, and measures alone what looked
+// bad.
 func TestChecksMeasureInRounds(t *testing.T) {
 	for name, x := range map[string]struct {
 		bad    func(link string, again bool) steps.Verdict
@@ -356,7 +356,7 @@ func TestChecksMeasureInRounds(t *testing.T) {
 	}
 }
 
-// What is held of a link that is measured beside others is bounded, whatever is printed.
+// What is held of a link that is measured next to others is bounded, whatever is printed.
 func TestWhatIsHeldIsBounded(t *testing.T) {
 	r := &run{s: &Session{}, held: &heldLines{}}
 	long := strings.Repeat("x", 1000)
@@ -374,7 +374,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	}
 }
 
-// Who differs is told against the majority, with both values, as somebody would who has looked at all of them.
+// Who differs is told against the majority, with both values, as a user would who has looked at all of them.
 func TestOutliersAgainstTheMajority(t *testing.T) {
 	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
 	links := func(says func(node string) []steps.Evidence, ill ...string) (told []linkVerdict) {
@@ -549,8 +549,8 @@ func TestFoldLinks(t *testing.T) {
 	}
 }
 
-// Who stands out is found beside a node that can't be looked at, where several have the same wrong thing and agree with
-// each other, and where each node is compared with its neighbours alone.
+// Who stands out is found next to a node that can't be looked at, where several have the same wrong thing and agree
+// with each other, and where each node is compared with its neighbours alone.
 func TestOutliersBesideOthers(t *testing.T) {
 	names := []string{"n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"}
 	fold := func(ring, facts bool, dead string, has map[string]int) steps.Verdict {

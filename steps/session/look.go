@@ -27,8 +27,8 @@ type look struct {
 	asks int       // how often cells had been queued when it began
 }
 
-// over is what was found, with a link under test. The error is about its two nodes only: another node that
-// does not answer is no reason not to run, and its Node says so.
+// over is what was found, with a link under test. The error is about its two nodes only: another node that does not
+// answer is not a reason not to run, and its Node says so.
 func (l look) over(o Options, link steps.Link) (steps.Rig, error) {
 	return o.over(l.rig, link), errors.Join(l.errs[link.Here], l.errs[link.Peer])
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A run that was interrupted tells what its rails had sent until then, and nothing where nobody knows.
+// A run that was interrupted says what its rails had sent until then, and nothing where no one knows.
 func TestMoved(t *testing.T) {
 	rig := example()
 	rail := func(end steps.End, i int, tx uint64, known bool) steps.RailBytes {

@@ -42,8 +42,8 @@ func lockedSession(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *b
 	return b, waits
 }
 
-// TestTwoOnOneRig: one runs, the other is told who does and comes after it; what only looks waits
-// for nobody; and who gives up is told whom it waited for.
+// TestTwoOnOneRig: one runs, the other is told who does and comes after it; what only looks waits for no one; and who
+// gives up is told whom it waited for.
 func TestTwoOnOneRig(t *testing.T) {
 	t.Parallel()
 	testform.Tool(t, "flock")

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// While nobody fetches, two checks print side by side and a benchmark's table grows
-// with each line: what waits stays bounded, and in order.
+// While no one fetches, two checks print side by side and a benchmark's table grows with each line: what waits stays
+// bounded, and in order.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	o := newOutbox()
 	for run := range steps.RunID(3) {

@@ -914,7 +914,7 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig, pair int) []mete
 	return r.counters(lasting, rig, pair)
 }
 
-// tell prints a line of railbench's own under the cell.
+// report prints a line of railbench's own under the cell.
 func (r *run) tell(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		// It may be what a node said, decoded: the log takes it as it comes from here.

@@ -46,7 +46,7 @@ type Request struct {
 	Every  []runner.Node     // the rig's, by End
 	Rig    steps.Rig         // as it was found for this run
 	Params map[string]string // of the scripts, with their defaults
-	// Tell prints a line under the cell.
+	// Report prints a line under the cell.
 	Tell func(format string, args ...any)
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 	Reach    []string
 	Tutorial steps.Tutorial
 	Catalog  steps.Catalog
-	Asker    *Asker // nil where nobody is asked
+	Asker    *Asker // nil where no one is asked
 	// Logs is the folder for the full output of every run; empty for none. LogBytes is
 	// where a log ends; 0 is a gibibyte.
 	Logs     string
@@ -356,7 +356,7 @@ func (s *Session) Questions() <-chan steps.Question { return s.questions }
 // ask hands the nodes' questions on until the session ends.
 func (s *Session) ask() {
 	defer close(s.questions)
-	var asked <-chan steps.Question // of nobody where nobody is asked
+	var asked <-chan steps.Question // of no one where no one is asked
 	if s.o.Asker != nil {
 		asked = s.o.Asker.questions
 	}
@@ -443,8 +443,8 @@ func (s *Session) note(err error) {
 	s.mu.Unlock()
 }
 
-// State tells the session that the connection of a node has changed. It doesn't wait for
-// anything. node is a number of the rig file, from 0, and why is nil where nothing went wrong.
+// State informs the session that the connection of a node has changed. It doesn't wait for anything. node is a number
+// of the rig file, from 0, and why is nil where nothing went wrong.
 func (s *Session) State(node int, state runner.State, why error) {
 	c := steps.NodeChanged{Node: node, State: state}
 	if why != nil {
@@ -506,7 +506,7 @@ func (s *Session) runNext(ctx context.Context) bool {
 	}
 	cell, ok := s.tutorial.Cell(s.queue[0])
 	if !ok || cell.Note() {
-		// Somebody has removed it, or made it a note, while it waited.
+		// A user has removed it, or made it a note, while it waited.
 		s.out.put(steps.CellDequeued{Cell: s.queue[0]})
 		s.queue = s.queue[1:]
 		s.mu.Unlock()
@@ -585,8 +585,8 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	ended.Elapsed = ended.At.Sub(began) - r.waited
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The end is told first, so that whoever hears it knows what still waited; what somebody
-	// queues once he has heard it is meant, and has to wait for mu.
+	// The end is told first, so that whoever hears it knows what still waited; what a user queues once he has heard
+	// it is meant, and has to wait for mu.
 	s.out.put(ended)
 	if ended.Verdict.Grade == steps.Fail && !cell.Surveys() {
 		s.drop()
@@ -623,8 +623,7 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	return result, placed(r.cell, r.params[steps.Container], finite(r.judge(result)))
 }
 
-// finite is a verdict without evidence that is no number: nothing passes by it, and it is written
-// nowhere.
+// finite is a verdict without evidence that is not a number: nothing passes by it, and it is written nowhere.
 func finite(v steps.Verdict) steps.Verdict {
 	for i, e := range v.Evidence {
 		if x, ok := e.Value.(float64); ok && (math.IsInf(x, 0) || math.IsNaN(x)) {

@@ -315,7 +315,7 @@ func TestQueueStopsAtAFail(t *testing.T) {
 	}
 }
 
-// A flood that nobody draws stays bounded, and the log has every line.
+// A flood that no one draws stays bounded, and the log has every line.
 func TestFlood(t *testing.T) {
 	const count = 5 * steps.KeepLines
 	b := open(t, Options{}, one("flood", fmt.Sprintf("seq 1 %d", count), "passes"))
@@ -436,7 +436,7 @@ func TestQuestions(t *testing.T) {
 	go func() {
 		q := <-a.questions
 		q.Answer("sesame", true)
-		q.Answer("again", true) // a second answer is nobody's
+		q.Answer("again", true) // a second answer is no one's
 		q = <-a.questions
 		q.Answer("", false)
 	}()
@@ -453,8 +453,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// A rail that the rig file names and that is none now must not stop the cells that
-// could tell why; a cell per rail does not pass without it.
+// A rail that the rig file names and that is none now must not stop the cells that could say why; a cell per rail
+// does not pass without it.
 func TestMissingRail(t *testing.T) {
 	b := open(t, Options{Rails: []RailChoice{{Link: steps.DefaultLink, Here: "rocep1s0f0", Peer: "rocep1s0f0"}}},
 		one("look", "true", "passes"),
@@ -721,7 +721,7 @@ func TestValues(t *testing.T) {
 		"good": {steps.Pass, "as expected: its text, rate 12 Gb/s (10 to 20)"},
 		"low":  {steps.Fail, "rate is 9 Gb/s on spark-02, expected at least 10 Gb/s: the link is slow"},
 		"none": {steps.Inconclusive, "nothing in the output is like"},
-		// A range that nobody gave holds nothing back, and passes nothing.
+		// A range that no one gave holds nothing back, and passes nothing.
 		"unset": {steps.Inconclusive, "$LEAST"},
 		"text":  {steps.Fail, `"refused" is in the output`},
 		"fails": {steps.Fail, "exit 4: no route to host"},

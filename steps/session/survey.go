@@ -6,11 +6,11 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// sideBySide is how many checks run at once. A node's sshd allows ten sessions on
-// a connection (MaxSessions), and a slow node has to answer keepalives beside them.
+// sideBySide is how many checks run at once. A node's sshd allows ten sessions on a connection (MaxSessions), and a
+// slow node has to answer keepalives next to them.
 const sideBySide = 3
 
-// onlyLooks reports whether a cell can run beside others: it reads, and measures nothing.
+// onlyLooks reports whether a cell can run next to others: it reads, and measures nothing.
 func onlyLooks(c steps.Cell) bool { return c.Surveys() && !c.Check.Measures }
 
 // survey runs the checks at the head of the queue side by side, until there is

@@ -22,8 +22,8 @@ func check(id, script, judge string) steps.Cell {
 	return c
 }
 
-// Checks run side by side: each of these ends only when the other has begun. What
-// measures, and what is no check, runs alone.
+// Checks run side by side: each of these ends only when the other has begun. What measures, and what is not a check,
+// runs alone.
 func TestChecksRunSideBySide(t *testing.T) {
 	dir := t.TempDir()
 	meets := func(mine, other string) string {

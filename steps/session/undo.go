@@ -74,9 +74,9 @@ func openChanges(o Options, now []change.State) ([]undo.Entry, error) {
 	return ours, err
 }
 
-// Changes lists what was changed on this rig and is not back, oldest first. It
-// looks at every node. Where one can't be looked at the list is nil; an error beside a list, which may
-// be empty, is about entries of the journal that can't be read.
+// Changes lists what was changed on this rig and is not back, oldest first. It looks at every node. Where one can't
+// be looked at the list is nil; an error next to a list, which may be empty, is about entries of the journal that
+// can't be read.
 func Changes(ctx context.Context, o Options) ([]undo.Entry, error) {
 	now, err := captures(ctx, o)
 	if err != nil {
@@ -85,8 +85,8 @@ func Changes(ctx context.Context, o Options) ([]undo.Entry, error) {
 	return openChanges(o, now)
 }
 
-// Undo takes changes back, the newest first. What could not be put back is in
-// the error; the journal keeps it. tell is called by one goroutine at a time.
+// Undo takes changes back, the newest first. What could not be put back is in the error; the journal keeps it. report
+// is called by one goroutine at a time.
 func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format string, args ...any)) error {
 	var telling sync.Mutex
 	say := tell
@@ -103,9 +103,9 @@ func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format
 	return nil
 }
 
-// undoEntry takes one change back on both nodes, compares them with what was
-// captured, and forgets the change. left says what is not back; kept are nodes that are back and
-// still have their way back, because nobody is root there any more.
+// undoEntry takes one change back on both nodes, compares them with what was captured, and forgets the change. left
+// says what is not back; kept are nodes that are back and still have their way back, because no one is root there any
+// more.
 func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(string, ...any)) (left, kept []string) {
 	now, err := captures(ctx, o)
 	if err != nil {
@@ -137,8 +137,8 @@ func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(string, .
 	return nil, nil
 }
 
-// undoPlace takes one change back on one node, and says what is not back. alone says that the node went
-// back by itself, and that nobody can remove what it keeps of the change.
+// undoPlace takes one change back on one node, and says what is not back. alone says that the node went back by
+// itself, and that no one can remove what it keeps of the change.
 func undoPlace(ctx context.Context, o Options, now []change.State,
 	e undo.Entry, at int, tell func(format string, args ...any),
 ) (problem string, alone bool) {
@@ -184,7 +184,7 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 	return "", false
 }
 
-// rootless reports whether an error is that of somebody who can't become root.
+// rootless reports whether an error is that of a person who can't become root.
 func rootless(err error) bool {
 	e, ok := errors.AsType[*runner.Error](err)
 	return ok && e.Kind == runner.SudoPassword

@@ -37,7 +37,7 @@ func Variables(o Options, c steps.Cell) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// example is a rig that has everything that a variable tells of.
+// example is a rig that has everything that a variable reports.
 func example() steps.Rig {
 	rig := steps.NewRig("", false, 2)
 	for e := range rig.Nodes {

@@ -135,8 +135,8 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 	return int(min(max(n, fewestIterations), mostIterations))
 }
 
-// bandOf is what a test without a judge should reach over a rail, as a write should. Where nobody knows what else may
-// end it, it says so (Unless).
+// bandOf is what a test without a judge should reach over a rail, as a write should. Where it is unknown what else
+// may end it, it says so (Unless).
 func bandOf(rig steps.Rig, p steps.Pair, params map[string]string) limits.Band {
 	const messages = 1000 // the fewest that a test moves which isn't told how many
 	t := limits.Test{MTU: math.MaxInt}

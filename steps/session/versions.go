@@ -25,7 +25,7 @@ func (v *versions) need(commands ...string) {
 	}
 }
 
-// toAsk is what a node is looked at for, with no question for a version that nobody needs or that is known.
+// toAsk is what a node is looked at for, with no question for a version that no one needs or that is known.
 func (v *versions) toAsk(node int, commands []steps.Command) []steps.Command {
 	if v == nil {
 		return commands

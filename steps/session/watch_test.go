@@ -127,7 +127,7 @@ func TestServiceThatEnded(t *testing.T) {
 	})
 }
 
-// A node that started anew in the middle is named: its counters are those of another start.
+// A node that started again in the middle is named: its counters are those of another start.
 func TestRestarted(t *testing.T) {
 	rig := kindtest.Netdevs(kindtest.Spark())
 	for e := range rig.Nodes {
@@ -147,7 +147,7 @@ func TestRestarted(t *testing.T) {
 	if !slices.Equal(names, []string{rig.Nodes[1].Name}) {
 		t.Errorf("%q restarted", names)
 	}
-	// One that could not be asked before, or can't be now, tells nothing.
+	// One that could not be asked before, or can't be now, reports nothing.
 	if names := restarted(rig, make([]meter.Counters, 2), before); names != nil {
 		t.Errorf("%q restarted, and nobody knows", names)
 	}

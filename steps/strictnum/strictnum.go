@@ -1,8 +1,8 @@
 // Package strictnum reads the numbers that tools and files of the kernel print: decimal
 // digits, and nothing else. What a number is of is its reader's.
 //
-// Go's own readers take more than any tool writes: 0x1p10, 1_000, +5, inf, nan. One of
-// these in a tool's text is no figure but a sign that it is damaged, or somebody else's.
+// Go's own readers take more than any tool writes: 0x1p10, 1_000, +5, inf, nan. One of these in a tool's text is not
+// a figure but a sign that it is damaged, or another user's.
 package strictnum
 
 import (

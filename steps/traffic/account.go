@@ -37,7 +37,7 @@ const (
 	Slowed         // marks of congestion, or pauses
 	Dropped        // packets that were well found no room
 	Paused         // a port paused the other end
-	Busy           // somebody else's traffic was there before
+	Busy           // another user's traffic was there before
 	Hot            // an adapter was
 )
 
@@ -259,8 +259,7 @@ type others struct {
 	kind  []Port  // ports that moved TCP during an RDMA test, or the reverse
 }
 
-// foreign are the ports that moved what nobody sent: each alone more than its share, or
-// all together.
+// foreign are the ports that moved what no one sent: each alone more than its share, or all together.
 func (b *accounting) foreign(e steps.End, used bool) (found others) {
 	var little others
 	most := max(limits.BytesBeside.Value()*b.payload, limits.BytesBackground.Low())
@@ -416,7 +415,7 @@ func (b *accounting) carriedByNone(l *Load, other others) bool {
 	return true
 }
 
-// instead are ports of the test that carried what a load should have, beside their own.
+// instead are ports of the test that carried what a load should have, next to their own.
 func (b *accounting) instead(l *Load) []Port {
 	for _, other := range b.Loads {
 		if other.Node == l.Node && other.Out == l.Out && other.Wire > 0 && other.Sum()-other.Wire >= l.Wire/2 {
@@ -505,8 +504,7 @@ func (b *accounting) idleHint(warned []string) string {
 	return ". All ports are up: check addresses and GIDs (railbench run gids)"
 }
 
-// unread looks for ports beside the test whose counters are missing: they might have
-// carried anything.
+// unread looks for ports next to the test whose counters are missing: they might have carried anything.
 func (b *accounting) unread(e steps.End) {
 	for i, rail := range b.rig.At(e).Rails {
 		p := Port{e, i}
@@ -564,9 +562,9 @@ func (b *accounting) sizes(e steps.End, forward []*Load) {
 	b.above(e, above, len(forward))
 }
 
-// above tells of all loads of a node that moved more than predicted at once. of is how many
-// loads there are: with one there is no need to name it. Error counters of either end explain
-// it first, because what a receiver asks to be sent again the sender counts.
+// above reports all loads of a node that moved more than predicted at once. of is how many loads there are: with one
+// there is no need to name it. Error counters of either end explain it first, because what a receiver asks to be sent
+// again the sender counts.
 func (b *accounting) above(e steps.End, loads []*Load, of int) {
 	if len(loads) == 0 {
 		return
@@ -615,8 +613,8 @@ func Gaps(bytes []steps.RailBytes, ports ...Port) string {
 	}, ports...)
 }
 
-// again says whether what errors tell of explains what a load moved beside its own. How much an adapter sends again
-// after a time-out nobody counts; what came behind a lost packet is counted by who drops it.
+// again says whether what errors report explains what a load moved next to its own. How much an adapter sends again
+// after a time-out no one counts; what came behind a lost packet is counted by who drops it.
 func (b *accounting) again(l Load, errors string) string {
 	counted, ports := b.resent(l), b.across(l.Ports)
 	// What is lost itself is sent again, too, and never counted there.
@@ -654,8 +652,8 @@ func (b *accounting) across(ports []Port) (all []Port) {
 	return all
 }
 
-// uneven looks at the shares of ports that carried a part each. Of a load that is mixed nobody
-// knows what each port had to carry.
+// uneven looks at the shares of ports that carried a part each. Of a load that is mixed it is unknown what each port
+// had to carry.
 func (b *accounting) uneven(l *Load) {
 	smallest, moving := 1.0, 0
 	for _, n := range l.Moved {
@@ -715,8 +713,7 @@ func (b *accounting) jumpedAt(ports []Port) bool {
 	})
 }
 
-// beside looks for traffic of another kind on the ports of the test, which its own
-// counters don't see.
+// next to looks for traffic of another kind on the ports of the test, which its own counters don't see.
 func (b *accounting) beside(e steps.End) {
 	for _, p := range b.of(e) {
 		kinds := map[Traffic]string{RDMA: "TCP", TCP: "RDMA"}

@@ -654,8 +654,8 @@ func TestChatter(t *testing.T) {
 	}
 }
 
-// A message that is too small to be cut goes over one rail of two, and that is no finding; one
-// that is large enough is.
+// A message that is too small to be cut goes over one rail of two, and that is not a finding; one that is large
+// enough is.
 func TestSmallMessagesAreNotSplit(t *testing.T) {
 	rig := kindtest.Spark()
 	for size, want := range map[int]bool{4096: true, 16384: false, 1 << 20: false} {

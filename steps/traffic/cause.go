@@ -17,7 +17,7 @@ type Rate struct {
 	Gbps    float64
 	Message int // bytes; rates of one size are compared
 	MTU     int // RoCE MTU, bytes
-	// Share is what the rail can carry beside the other rails of its test, Gb/s; 0 where it was alone.
+	// Share is what the rail can carry next to the other rails of its test, Gb/s; 0 where it was alone.
 	Share float64
 	Bytes []steps.RailBytes
 }
@@ -28,7 +28,7 @@ type Cause struct {
 	Text string     // a sentence without its full stop
 	// Known is false where Text only says what to look at.
 	Known bool
-	// Beside are the other signs, each with how much of the loss it explains, or why it explains none.
+	// Next to are the other signs, each with how much of the loss it explains, or why it explains none.
 	Beside []string
 }
 
@@ -69,8 +69,8 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 	if healthy {
 		l.compare(signs, best)
 	}
-	// Where other rails are alike, and none was measured beside this one, a comparison tells more than what a good rail
-	// may have, too.
+	// Where other rails are alike, and none was measured next to this one, a comparison reports more than what a good
+	// rail may have, too.
 	measured := slices.ContainsFunc(others, func(o Rate) bool { return o.Pair != slow.Pair })
 	alone := !measured && slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
 		return p != slow.Pair && Alike(rig, p, slow.Pair)

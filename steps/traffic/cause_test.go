@@ -131,7 +131,7 @@ func TestLikelyCause(t *testing.T) {
 		if !strings.Contains(strings.Join(got.Beside, "\n"), c.beside) {
 			t.Errorf("%s: %q says nothing of %q", name, got.Beside, c.beside)
 		}
-		// What is said is not denied beside it.
+		// What is said is not denied next to it.
 		if slices.ContainsFunc(got.Beside, func(s string) bool { return strings.Contains(s, got.Text) }) {
 			t.Errorf("%s: %q is said twice: %q", name, got.Text, got.Beside)
 		}

@@ -22,9 +22,9 @@ type Load struct {
 
 	Payload, Wire float64 // bytes; 0 where only what comes back goes this way
 	sharing       Sharing
-	mixed         bool // of flows over some of its ports each: nobody knows the shares
+	mixed         bool // of flows over some of its ports each: no one knows the shares
 	least, more   float64
-	headers       float64 // that may be there beside Wire
+	headers       float64 // that may be there next to Wire
 	// back is the most that comes back this way for the flows that go the other one, and
 	// against and aside the Wire and Payload of those.
 	back, against, aside float64
@@ -62,8 +62,8 @@ func (l Load) bounds(netdev bool) (low, high float64) {
 	return max(0, low), high
 }
 
-// loads sorts flows by what their ports had to move: sides that have a port in common are
-// one load, because a counter doesn't tell them apart.
+// loads sorts flows by what their ports had to move: sides that have a port in common are one load, because a counter
+// doesn't distinguish them.
 func loads(flows []Flow) []Load {
 	var all ledger
 	for _, f := range flows {
@@ -148,8 +148,8 @@ func (l *Load) answers(f Flow) { l.join(Load{back: f.Back, against: f.Wire, asid
 // A count is what one port's counters say of one kind of traffic.
 type count struct {
 	tx, rx float64 // bytes
-	// idleTx and idleRx were taken off for what moved before, where that is too little to be
-	// somebody's: it may have been less meanwhile.
+	// idleTx and idleRx were taken off for what moved before, where that is too little to be another user's: it may
+	// have been less meanwhile.
 	idleTx, idleRx float64
 	known          bool
 	why            string // it is not

@@ -2,9 +2,9 @@ package traffic
 
 import "github.com/railbench/railbench/steps/limits"
 
-// What a packet carries beside its payload, in the bytes that a port counts: Ethernet
-// without preamble, gap and FCS. The sizes are those of the InfiniBand specification,
-// volume 1, chapter 9 and annexes A16 and A17 (RoCE), and of RFC 7323 for TCP.
+// What a packet carries next to its payload, in the bytes that a port counts: Ethernet without preamble, gap and FCS.
+// The sizes are those of the InfiniBand specification, volume 1, chapter 9 and annexes A16 and A17 (RoCE), and of RFC
+// 7323 for TCP.
 const (
 	packetHeaders = limits.RoCEHeaders // each packet's; the ICRC stands behind a payload that is padded to 4 bytes
 	reth          = 16                 // a WRITE's first packet, and a READ's request: where in memory
@@ -24,10 +24,9 @@ const (
 // packets are those that a message of some bytes is cut into.
 func packets(size, mtu int) int { return max(1, (size+mtu-1)/mtu) }
 
-// message is what one of some bytes makes ports count: wire with the data, and back at
-// most the other way. How often a receiver acknowledges is its own affair, so one for
-// each packet is the most.
-// extra is what each packet has beside those headers: limits.Extra.
+// message is what one of some bytes makes ports count: wire with the data, and back at most the other way. How often
+// a receiver acknowledges is its own affair, so one for each packet is the most. extra is what each packet has next
+// to those headers: limits.Extra.
 func (op operation) message(size, mtu, extra int) (wire, back int) {
 	n := packets(size, mtu)
 	last := size - (n-1)*mtu

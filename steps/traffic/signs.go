@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// Signs tells what an account found beside the bytes.
+// Signs says what an account found next to the bytes.
 func (a Accounted) Signs(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	a.tell(a.signs, add)
 }
@@ -168,7 +168,7 @@ func (b *accounting) hot(e steps.End, ports []Port) {
 	}
 }
 
-// flappedBeside looks for links beside the test's that went down: they share its adapter, and often its cable.
+// flappedBeside looks for links next to the test's that went down: they share its adapter, and often its cable.
 func (b *accounting) flappedBeside(e steps.End) {
 	for i := range b.rig.At(e).Rails {
 		p := Port{e, i}
@@ -179,8 +179,8 @@ func (b *accounting) flappedBeside(e steps.End) {
 	}
 }
 
-// busyBefore looks for traffic of somebody else on the test's ports, or behind the same PCIe
-// link, before it began: what was measured beside that is no figure of the rig's.
+// busyBefore looks for traffic of another user on the test's ports, or behind the same PCIe link, before it began:
+// what was measured next to that is not a figure of the rig's.
 func (b *accounting) busyBefore() {
 	if len(b.Findings) > 0 {
 		return // it is named there where it explains something
@@ -261,7 +261,7 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks, each 
 	return "", ""
 }
 
-// trafficAt names the ports that somebody else used before a test, where that is about what it lacks.
+// trafficAt names the ports that another user used before a test, where that is about what it lacks.
 func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float64) string {
 	var names []string
 	most := 0.0
@@ -303,7 +303,7 @@ func grownErrors(bytes []steps.RailBytes, ports ...Port) string {
 }
 
 // Outliers says what some messages may have waited for that took much longer than the others: what was lost on a
-// rail, where its counters tell of that, and what else may be the case where they don't.
+// rail, where its counters report that, and what else may be the case where they don't.
 func Outliers(bytes []steps.RailBytes, ports []Port, otherwise string) string {
 	if g := grownErrors(bytes, ports...); g != "" {
 		return "packets were lost (" + g + "), and each is waited for"
@@ -311,8 +311,8 @@ func Outliers(bytes []steps.RailBytes, ports []Port, otherwise string) string {
 	return otherwise
 }
 
-// Unanswered lists the counters that say that an adapter sent to somebody who did not answer: of
-// hardware only, as soft-RoCE counts those of its own queues, too.
+// Unanswered lists the counters that say that an adapter sent to a person who did not answer: of hardware only, as
+// soft-RoCE counts those of its own queues, too.
 func Unanswered(rig steps.Rig, bytes []steps.RailBytes) string {
 	var ports []Port
 	for _, b := range bytes {
@@ -321,18 +321,18 @@ func Unanswered(rig steps.Rig, bytes []steps.RailBytes) string {
 			ports = append(ports, p)
 		}
 	}
-	// It grows with each packet that nobody acknowledged in time (mlx5).
+	// It grows with each packet that no one acknowledged in time (mlx5).
 	return grown(bytes, func(name string) bool { return name == "local_ack_timeout_err" }, ports...)
 }
 
-// isError reports whether a counter tells of packets that were lost or damaged. One that isn't known any more,
-// as of a session that was saved by another release, counts as such.
+// isError reports whether a counter reports packets that were lost or damaged. One that isn't known any more, as of a
+// session that was saved by another release, counts as such.
 func isError(name string) bool {
 	t := meter.TroubleOf(name)
 	return t == meter.Lost || t == meter.None
 }
 
-// is reports whether a counter tells of one of some troubles.
+// is reports whether a counter reports one of some troubles.
 func is(troubles ...meter.Trouble) func(name string) bool {
 	return func(name string) bool { return slices.Contains(troubles, meter.TroubleOf(name)) }
 }

@@ -20,8 +20,8 @@ func verb(out bool) string {
 // OK reports whether the account is right.
 func (a Accounted) OK() bool { return len(a.Findings) == 0 }
 
-// Tell puts what was found into a judge's report, once where it is the same at all nodes.
-// add is how the judge adds a finding: to a rail, or to all of the test.
+// Report puts what was found into a judge's report, once where it is the same at all nodes. add is how the judge adds
+// a finding: to a rail, or to all of the test.
 func (a Accounted) Tell(rep *registry.Report, add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	rep.Evidence = append(rep.Evidence, a.Evidence...)
 	a.tell(a.Findings, add)
@@ -76,7 +76,7 @@ func (a Accounted) At(e steps.End, out bool) (all []Load) {
 	return all
 }
 
-// Carried tells who carried what at a node, where the account is right.
+// Carried says who carried what at a node, where the account is right.
 func (a Accounted) Carried(e steps.End) string {
 	loads := slices.Concat(a.At(e, true), a.At(e, false))
 	if !a.OK() || len(loads) == 0 {
@@ -88,7 +88,7 @@ func (a Accounted) Carried(e steps.End) string {
 		measure = "with headers"
 	}
 	if len(loads) > 1 {
-		// Each flow has its own port: one that carried in both ways is no news.
+		// Each flow has its own port: one that carried in both ways is not a news.
 		var each []string
 		for _, l := range loads {
 			if l.Out != loads[0].Out || l.Traffic != loads[0].Traffic || len(l.Ports) != 1 {

@@ -1,7 +1,6 @@
-// Package traffic is the account of bytes: what every port had to carry for a test, both
-// ways, what its counters say that it did, and the signs beside it (error counters,
-// flaps, other traffic). A test is a list of flows between ports, and Account is the only
-// place where they are compared with counters. What a figure is worth is a family's to
+// Package traffic is the account of bytes: what every port had to carry for a test, both ways, what its counters say
+// that it did, and the signs next to it (error counters, flaps, other traffic). A test is a list of flows between
+// ports, and Account is the only place where they are compared with counters. What a figure is worth is a family's to
 // say, and what hardware can do theory's.
 package traffic
 
@@ -138,7 +137,7 @@ func (f *Flow) messages(op operation, n float64, size int) {
 		return
 	}
 	f.message = max(f.message, size)
-	// What is too small for a piece on each rail goes over one, and that is no error.
+	// What is too small for a piece on each rail goes over one, and that is not an error.
 	if f.Sharing != Freely && len(f.From) > 1 {
 		if f.Sharing = Evenly; f.message < len(f.From)*splitLeast {
 			f.Sharing = EvenlyOrOne

@@ -13,8 +13,8 @@ import (
 // what one end sent may have arrived nowhere; of each port the busier way. It asks no figure of the test's.
 type Work struct {
 	Bytes float64 // on the wire
-	Gbps  float64 // over all of the time; 0 where nobody knows that
-	// Share is Gbps as a part of what the fastest of these ports can carry; 0 where nobody knows that.
+	Gbps  float64 // over all of the time; 0 where it is unknown that
+	// Share is Gbps as a part of what the fastest of these ports can carry; 0 where it is unknown that.
 	Share float64
 }
 

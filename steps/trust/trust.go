@@ -1,6 +1,5 @@
-// Package trust says whose scripts may run. What railbench brings itself may, and so may
-// what its user has written; what came in somebody else's file is shown, and runs once
-// the user has said so of exactly that content.
+// Package trust says whose scripts may run. What railbench brings itself may, and so may what its user has written;
+// what came in another user's file is shown, and runs once the user has said so of exactly that content.
 //
 // It knows cells and a folder of hashes. Who asks the user, and how, is not known here.
 package trust
@@ -88,8 +87,8 @@ func Hash(c steps.Cell) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Foreign are the cells of a tutorial that may not run, in its order, and before them the
-// parameters whose defaults nobody has trusted: see Parameter.
+// Foreign are the cells of a tutorial that may not run, in its order, and before them the parameters whose defaults
+// no one has trusted: see Parameter.
 func (b *Book) Foreign(t steps.Tutorial) (all []steps.Cell) {
 	for _, c := range slices.Concat(values(t), cells(t)) {
 		if !b.Trusted(c) {
@@ -196,8 +195,7 @@ func program(name, value string) steps.Cell {
 // parameter begins the id of a value: no cell's has a blank.
 const parameter = "parameter "
 
-// Parameter reports whether what is asked about is no cell, but a parameter's value, and names
-// it.
+// Parameter reports whether what is asked about is not a cell, but a parameter's value, and names it.
 func Parameter(c steps.Cell) (name, value string, ok bool) {
 	name, ok = strings.CutPrefix(c.ID, parameter)
 	if !ok || len(c.Roles) != 1 {

@@ -63,7 +63,7 @@ func TestTrust(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
-	// A link that somebody put there is no word of the user's.
+	// A link that a user put there is no word of the user's.
 	strange := cell("strange", "id\n")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, trust.Hash(strange))); err != nil {
 		t.Fatal(err)

@@ -84,10 +84,10 @@ printf '%s\n' "$real"
 sha256sum "$real" 2>/dev/null | cut -d ' ' -f 1
 exit 0`
 
-// own reports whether nobody but this user and root can put another thing in the place of a path without links: whose
+// own reports whether no one but this user and root can put another thing in the place of a path without links: whose
 // it is, and every folder above it, and who may write there. The group's bit is enough: a user's own group may have
-// others in it, and what an access list gives is seen there. A folder such as /tmp lets nobody take away what is in it.
-// Of a path of several lines only the first would be read here.
+// others in it, and what an access list gives is seen there. A folder such as /tmp lets no one take away what is in
+// it. Of a path of several lines only the first would be read here.
 const own = `own() {
 	at=$1
 	case $at in *'
@@ -189,18 +189,17 @@ func goArch(machine string) string {
 	return machine
 }
 
-// platformForm is a system or a machine as uname tells it.
+// platformForm is a system or a machine as uname reports it.
 var platformForm = lazyregexp.New(`^[a-z0-9][a-z0-9_]*$`)
 
 const longestPlatform = 32 // bytes
 
-// file is the program for a platform: this one, or one that was built for it and lies beside
-// this one.
+// file is the program for a platform: this one, or one that was built for it and lies next to this one.
 func (p Program) file(system, arch string) (string, error) {
 	if system == p.OS && arch == p.Arch {
 		return p.Own, nil
 	}
-	// What the node says is it stands in a file's name here, and in a command that somebody copies.
+	// What the node says is it stands in a file's name here, and in a command that a user copies.
 	for _, word := range []string{system, arch} {
 		if len(word) > longestPlatform || !platformForm.Regexp().MatchString(word) {
 			return "", fmt.Errorf("%.*q is not a platform", longestPlatform, word)
@@ -238,10 +237,10 @@ type copied struct {
 	done      chan struct{}
 }
 
-// hold makes a folder from which programs can be run, tells its name and waits. Where it is ended
-// it clears the folder: the traps stand before there is one, and a second signal doesn't end the
-// clearing that the first one began. A shell says of a job that was ended
-// "Terminated", and where the connection is gone that ends the shell by SIGPIPE, unless it minds none.
+// hold makes a folder from which programs can be run, reports its name and waits. Where it is ended it clears the
+// folder: the traps stand before there is one, and a second signal doesn't end the clearing that the first one began.
+// A shell says of a job that was ended "Terminated", and where the connection is gone that ends the shell by SIGPIPE,
+// unless it minds none.
 const hold = `umask 077
 dir=
 trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT

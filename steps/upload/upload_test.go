@@ -168,8 +168,8 @@ func TestHandOverDamaged(t *testing.T) {
 	}
 }
 
-// To another platform goes what was built for it and lies beside this program; where nothing
-// does, the error says how.
+// To another platform goes what was built for it and lies next to this program; where nothing does, the error says
+// how.
 func TestHandOverToAnotherPlatform(t *testing.T) {
 	n := dial(t, nodetest.StartSshd(t))
 	p := program(t, "linux", "mips")
@@ -194,7 +194,7 @@ func TestHandOverToAnotherPlatform(t *testing.T) {
 	}
 }
 
-// What a node calls itself gets into no path here, and into no command that somebody copies.
+// What a node calls itself gets into no path here, and into no command that a user copies.
 func TestAPlatformIsAWord(t *testing.T) {
 	p := program(t, "linux", "arm64")
 	for _, word := range []string{
@@ -226,7 +226,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// Where somebody else could put another program in the place of the one that was looked at none is put: every folder
+// Where another user could put another program in the place of the one that was looked at none is put: every folder
 // on the way counts, and so does who may write there in any way.
 func TestPlace(t *testing.T) {
 	testform.NeedsFull(t, "starts many processes")
@@ -236,7 +236,7 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Without root a folder that everybody may write stands for somebody else's.
+	// Without root a folder that everybody may write stands for another user's.
 	give := func(path string, uid, gid int) error {
 		if !testform.Root() {
 			return os.Chmod(path, 0o777)
@@ -316,7 +316,7 @@ func TestPlaceBehindALink(t *testing.T) {
 	}
 }
 
-// A node's own program is neither run nor taken, by its hash or its version, where somebody else could exchange it
+// A node's own program is neither run nor taken, by its hash or its version, where another user could exchange it
 // before it runs.
 func TestLook(t *testing.T) {
 	local := nodetest.Here("here")

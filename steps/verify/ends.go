@@ -84,9 +84,9 @@ func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 	return f, false
 }
 
-// First is what ended a run first, as far as that shows without a word of the tools: an
-// end that somebody killed, a link that went down, a limit that was too short for what was asked. What both ends
-// print after that follows from it. ok is false where none of it happened.
+// First is what ended a run first, as far as that shows without a word of the tools: an end that a user killed, a
+// link that went down, a limit that was too short for what was asked. What both ends print after that follows from
+// it. ok is false where none of it happened.
 func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Finding, ok bool) {
 	if s.Restarted != nil {
 		return finding(steps.NodeRestarted, steps.Inconclusive,
@@ -127,8 +127,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 				"%s was ended by a signal (exit %d, %s), not by railbench. Rerun the test", whose(rig, o), o.Exit.Code, signal)
 		}
 	}
-	// A node that was lost in the middle: that the other end then reached its limit, or complained
-	// of the connection, is no hint at anything else.
+	// A node that was lost in the middle: that the other end then reached its limit, or complained of the connection,
+	// is not a hint at anything else.
 	for _, o := range s.Outputs {
 		if !o.Ran && o.Err != "" && anyRan(s) {
 			return finding(steps.NotRunToEnd, steps.Inconclusive,
@@ -150,7 +150,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 }
 
 // outlasted is for a test that reached its limit at work: its ports carried, over all of the time, about what one of
-// them can, so that it can't have hung for long. What its ends said as they were ended is no cause.
+// them can, so that it can't have hung for long. What its ends said as they were ended is not a cause.
 func outlasted(rig steps.Rig, s steps.Stage, ports []traffic.Port) (f registry.Finding, ok bool) {
 	late := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.TimedOut })
 	if late < 0 || traffic.Gaps(s.Bytes, ports...) != "" {

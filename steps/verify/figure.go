@@ -137,8 +137,8 @@ func Across(rails []int, values []float64, unit func(float64) string) string {
 	return fmt.Sprintf("%s to %s on the %d rails", unit(slices.Min(values)), unit(slices.Max(values)), len(rails))
 }
 
-// RailsApart compares the latencies of rails with each other, us: those of one machine are alike, also where nobody
-// knows what each should take. rails are their numbers.
+// RailsApart compares the latencies of rails with each other, us: those of one machine are alike, also where it is
+// unknown what each should take. rails are their numbers.
 func RailsApart(medians []float64, rails []int, rep *registry.Report) {
 	if len(medians) < 2 {
 		return

@@ -13,7 +13,7 @@ type Line struct {
 	Cell  steps.Cell
 	Rig   steps.Rig
 	Stage steps.Stage
-	Ports []traffic.Port // of the rails that it leads over, at both ends; none where nobody knows them
+	Ports []traffic.Port // of the rails that it leads over, at both ends; none where no one knows them
 	Rep   *registry.Report
 	Add   Adder
 }
@@ -21,9 +21,8 @@ type Line struct {
 // An Adder adds a finding: to a rail, or to all of a test.
 type Adder func(code steps.Code, g steps.Grade, format string, args ...any)
 
-// A Test is what its family knows of one stage. Each method adds what speaks against the run;
-// what all tests have in common (who was killed, the account of bytes, error counters,
-// somebody else's traffic) the line adds by itself.
+// A Test is what its family knows of one stage. Each method adds what speaks against the run; what all tests have in
+// common (who was killed, the account of bytes, error counters, another user's traffic) the line adds by itself.
 type Test interface {
 	// Ends reports whether both ends ended by themselves and well.
 	Ends() bool

@@ -9,9 +9,9 @@ import (
 	"github.com/railbench/railbench/steps/traffic"
 )
 
-// links looks at the links, slots and MTUs of the ports that a test led over: what came up with less
-// than it could, or otherwise at its two ends, is a finding of its own beside any figure, and never the new
-// normal. What was said of a figure already is not said again.
+// links looks at the links, slots and MTUs of the ports that a test led over: what came up with less than it could,
+// or otherwise at its two ends, is a finding of its own next to any figure, and never the new normal. What was said
+// of a figure already is not said again.
 func (l Line) links(rdma bool) {
 	narrow, down := l.found(steps.PCIeNarrow), l.found(steps.PortDown, steps.InterfaceOff)
 	var slots []string
@@ -44,7 +44,7 @@ func (l Line) links(rdma bool) {
 	l.bonded(unequal)
 }
 
-// Rates compares the links of all rails of the link under test with each other and at both ends, as is done beside a
+// Rates compares the links of all rails of the link under test with each other and at both ends, as is done next to a
 // figure.
 func Rates(rig steps.Rig, rep *registry.Report) {
 	l := Line{Rig: rig, Rep: rep, Add: rep.Add}
@@ -90,7 +90,7 @@ func (l Line) ends(rdma bool) (unequal bool) {
 	return unequal
 }
 
-// beyond reports whether a test led over nodes beside the link under test, too.
+// beyond reports whether a test led over nodes next to the link under test, too.
 func (l Line) beyond() bool {
 	return slices.ContainsFunc(l.Ports, func(p traffic.Port) bool { return p.Node > steps.Peer })
 }

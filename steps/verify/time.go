@@ -11,8 +11,8 @@ import (
 // A Time is a median that is held against what adapters take, us.
 type Time struct {
 	MedianUS float64
-	// Usual is what was measured, Least what is no measurement any more, and Pass and Warn from
-	// where it warns and from where it fails.
+	// Usual is what was measured, Least what is not a measurement any more, and Pass and Warn from where it warns and
+	// from where it fails.
 	Usual, Least, Pass, Warn limits.Limit
 	Of                       string // what the band is of, before what was measured; empty for nothing
 	Soft                     string // why no hardware limits it; empty where some does

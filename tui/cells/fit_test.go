@@ -204,7 +204,7 @@ func TestOutputFitsAnyWidth(t *testing.T) {
 	}
 }
 
-// Of a long output those lines are seen that tell something, unless it failed.
+// Of a long output those lines are seen that report something, unless it failed.
 func TestTellingLines(t *testing.T) {
 	c := Cell{Cell: steps.Cell{Shows: "^state|mtu", Roles: []steps.Role{{Script: "look"}}}, View: View{Keep: 5}}
 	lines := printedLines("device", "state: UP", "lid 1", "mtu: 1024", "lid 2", "", "lid 3", "lid 4", "lid 5", "")
@@ -285,7 +285,7 @@ func TestCutTableKeepsItsHead(t *testing.T) {
 	}
 }
 
-// Between the head of a table and its rows a log may tell how the program begins. Where it failed, that may be why.
+// Between the head of a table and its rows a log may say how the program begins. Where it failed, that may be why.
 func TestALogIsNoRow(t *testing.T) {
 	const head = "|    Stage     | # iterations | 50.0%ile | average | overall |"
 	const said = "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:1849 UCX  INFO  Version 1.13.1 (loaded from " +

@@ -112,8 +112,8 @@ func (c Cell) lastSection(lines []steps.OutputLine) (s section) {
 	return s
 }
 
-// beside reports whether each node has a column of its own: if there is room, and no line or table would be
-// cut that fits otherwise.
+// next to reports whether each node has a column of its own: if there is room, and no line or table would be cut that
+// fits otherwise.
 func (s section) beside(c Cell, width int) bool {
 	column := s.column(width)
 	return column >= leastColumn && !slices.ContainsFunc(s.nodes, func(lines []steps.OutputLine) bool {

@@ -101,7 +101,7 @@ func TestOneScriptIsShownOnce(t *testing.T) {
 	}
 }
 
-// A difference is a number in the margin until somebody wants to read it, and a page for all.
+// A difference is a number in the margin until a user wants to read it, and a page for all.
 func TestDifferencesStandInTheMargin(t *testing.T) {
 	const source = "One rail.\n\n> **The tutorial says** two. **In\n> fact** it is one.\n\n> A quotation.\n\n| a |\n" +
 		"|---|\n| 1 |\n\n> **The report** has **In fact** more.\n"

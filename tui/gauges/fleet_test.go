@@ -88,7 +88,7 @@ func TestFleetNamesNobodyWithoutACause(t *testing.T) {
 	if !strings.Contains(all, "1–8      tx ▁▄▄▄?▄▄▄") || !strings.Contains(all, "slowest spark-01: 40.0 of 400.0") {
 		t.Error(all)
 	}
-	for i := range b.Gauges { // nobody has a cable in the second port, and spark-07 has lost one of the first's
+	for i := range b.Gauges { // no one has a cable in the second port, and spark-07 has lost one of the first's
 		b.Gauges[i].Down = i%4 > 1 || b.Gauges[i].No == 6
 	}
 	if all := strings.Join(fleetLines(b, 80, 7)[1:3], "\n"); !strings.Contains(all, "spark-07 tx") ||

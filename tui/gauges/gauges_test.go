@@ -160,7 +160,7 @@ func TestAnyBoardFits(t *testing.T) {
 	}
 }
 
-// A rate that a processor makes is no 0.0 beside a bar that moves; what is next to nothing is.
+// A rate that a processor makes is no 0.0 next to a bar that moves; what is next to nothing is.
 func TestSlowRatesHaveFigures(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "   0.0", 0.0001: "   0.0", 0.0005: " 0.001", 0.012: " 0.012", 0.0499: " 0.050", 0.05: "   0.1", 98.1: "  98.1",

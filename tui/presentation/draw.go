@@ -111,7 +111,7 @@ func (d drawing) row(dials []Dial, width, height, columns int) []string {
 	return all
 }
 
-// beside puts two blocks of lines next to each other.
+// next to puts two blocks of lines next to each other.
 func beside(a, b []string, gap int) []string {
 	n := max(len(a), len(b))
 	width := 0

@@ -2,8 +2,8 @@ package presentation
 
 import "strings"
 
-// letters are the shapes of a caption's letters, in dots of half a row. There are capitals only: small
-// letters of five dots cannot be told apart.
+// letters are the shapes of a caption's letters, in dots of half a row. There are capitals only: small letters of
+// five dots cannot be distinguished.
 var letters = map[rune][digitRows]string{
 	'A': {" # ", "# #", "###", "# #", "# #"},
 	'B': {"## ", "# #", "## ", "# #", "## "},

@@ -133,7 +133,7 @@ type drawing struct {
 // head has what must not be missed on the right: that it is simulated, or recorded.
 func (d drawing) head() string { return d.headWith("") }
 
-// headWith has a key beside the title, where both have room.
+// headWith has a key next to the title, where both have room.
 func (d drawing) headWith(key string) string {
 	k := d.k
 	left := " " + k.Focus.Render("railbench")

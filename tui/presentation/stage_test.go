@@ -217,7 +217,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// Numerals grow with the screen, whatever stands beside them, and the history has at most a third of a large one.
+// Numerals grow with the screen, whatever stands next to them, and the history has at most a third of a large one.
 func TestTheStageGrows(t *testing.T) {
 	rig := spark(4, ofSpark, "Ethernet")
 	b := board(rig, 97.84, 97.84)
@@ -443,8 +443,8 @@ func TestALowStage(t *testing.T) {
 	}
 }
 
-// Eight InfiniBand adapters behind PCIe links that are faster than their cables: the scale ends at
-// the link, nothing names a payload that nobody knows, and what has no room is told.
+// Eight InfiniBand adapters behind PCIe links that are faster than their cables: the scale ends at the link, nothing
+// names a payload that is unknown, and what has no room is told.
 func TestManyAdapters(t *testing.T) {
 	rig := spark(8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "InfiniBand")
 	for e := range rig.Nodes {
@@ -496,8 +496,7 @@ func TestManyAdapters(t *testing.T) {
 	}
 }
 
-// How hot a node is stands beside its processors wherever there is room, and what is wrong with it
-// in any room.
+// How hot a node is stands next to its processors wherever there is room, and what is wrong with it in any room.
 func TestHosts(t *testing.T) {
 	rig := spark(4, ofSpark, "Ethernet")
 	b := board(rig, 97.84)

@@ -130,8 +130,7 @@ func TestRest(t *testing.T) {
 	})
 }
 
-// Messages that change nothing that is seen wake nobody, and the frame between them is drawn
-// all the same.
+// Messages that change nothing that is seen wake no one, and the frame between them is drawn all the same.
 func TestRestAmongMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out, marks, ended := shown(t, t.Context())
@@ -197,7 +196,7 @@ func TestRestEnds(t *testing.T) {
 	})
 }
 
-// Whatever else stands beside a mark is written.
+// Whatever else stands next to a mark is written.
 func TestMarkIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &written{}

@@ -54,7 +54,7 @@ func fetch(address, path string) (string, error) {
 	return string(text), err
 }
 
-// Who holds all places and reads nothing keeps nobody else away, with one address or with many.
+// Who holds all places and reads nothing keeps no one else away, with one address or with many.
 func TestSlowReadersBlindNobody(t *testing.T) {
 	t.Parallel()
 	for name, places := range map[string][2]int{"all": {3, 100}, "an address's own": {100, 3}} {

@@ -187,7 +187,7 @@ func sign(l gauges.Level) string {
 	return strconv.Itoa(int(l))
 }
 
-// beside leaves those nodes of a strip that have a row, or an alarm.
+// next to leaves those nodes of a strip that have a row, or an alarm.
 func (v *fleetView) beside(hosts []hostView) []hostView {
 	if v == nil || v.Sent == "" {
 		return hosts
@@ -222,7 +222,7 @@ func needlesOf(b meter.Board) [][]float64 {
 	return all
 }
 
-// payload is what programs see of a flow; unknown where nobody can tell.
+// payload is what programs see of a flow; unknown where no one can report.
 func payload(g meter.Gauge, f meter.Flow) float64 {
 	if p, ok := g.Payload(f.RDMA, f.IP); ok {
 		return tenth(float64(p))
@@ -230,10 +230,10 @@ func payload(g meter.Gauge, f meter.Flow) float64 {
 	return unknown
 }
 
-// unknown is no rate: those are 0 or more.
+// unknown is not a rate: those are 0 or more.
 const unknown = -1
 
-// hostsOf are the nodes beside their rails.
+// hostsOf are the nodes next to their rails.
 func hostsOf(b meter.Board) []hostView {
 	all := make([]hostView, 0, len(b.Hosts))
 	for _, h := range b.Hosts {
@@ -264,7 +264,7 @@ func hostsOf(b meter.Board) []hostView {
 func cables(n steps.Node) float64 {
 	type connector struct {
 		port int
-		dev  string // where nobody knows which port it is
+		dev  string // where it is unknown which port it is
 	}
 	links := map[connector]float64{}
 	for _, r := range n.Rails {
@@ -273,7 +273,7 @@ func cables(n steps.Node) float64 {
 			at.dev = r.Dev
 		}
 		if r.Netdev.SpeedGbps == 0 && !r.InfiniBand() {
-			return 0 // declared by soft-RoCE, known by nobody
+			return 0 // declared by soft-RoCE, known by no one
 		}
 		links[at] = max(links[at], r.RateGbps)
 	}

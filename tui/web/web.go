@@ -27,8 +27,8 @@ type Options struct {
 	Railbench string // the version
 	Simulated bool   // whatever is measured is marked SIMULATED
 	RigName   string // shown while no node has been probed
-	// Names are hosts by which a browser may ask for the page, beside localhost and
-	// addresses: another name may be one that somebody else's page has pointed here.
+	// Names are hosts by which a browser may ask for the page, next to localhost and addresses: another name may be
+	// one that another user's page has pointed here.
 	Names []string
 	// Now is the nodes' time, of which runs are; time.Now where nil.
 	Now func() time.Time
@@ -38,7 +38,7 @@ type Options struct {
 type Page struct {
 	o     Options
 	feed  *feed
-	token string // empty where nobody is asked for one
+	token string // empty where no one is asked for one
 
 	mu    sync.Mutex
 	book  steps.Notebook
@@ -86,22 +86,22 @@ func New(o Options) *Page {
 	return p
 }
 
-// Book tells the notebook as it is now. It waits for nobody.
+// Book reports the notebook as it is now. It waits for no one.
 func (p *Page) Book(b steps.Notebook) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.book, p.news = b, true
 }
 
-// Board tells the newest gauges. It waits for nobody.
+// Board reports the newest gauges. It waits for no one.
 func (p *Page) Board(b meter.Board) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.board = b
 }
 
-// Guard has the page ask for a token before it tells anything of the session, where that is
-// not empty. It is said before anybody asks.
+// Guard has the page ask for a token before it reports anything of the session, where that is not empty. It is said
+// before anybody asks.
 func (p *Page) Guard(token string) { p.token = token }
 
 // Run makes messages of what the page is told, until ctx ends; then the viewers' streams
@@ -124,7 +124,7 @@ func (p *Page) Run(ctx context.Context) {
 	}
 }
 
-// look tells what has changed since it was last called.
+// look says what has changed since it was last called.
 func (p *Page) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

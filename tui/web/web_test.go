@@ -116,7 +116,7 @@ func (f *fold) take(t *testing.T, name, data string) {
 	}
 }
 
-// joined is somebody who reads the page's stream from id on, or from nothing.
+// joined is a person who reads the page's stream from id on, or from nothing.
 type joined struct {
 	fold
 	t    *testing.T
@@ -263,7 +263,7 @@ func TestEverybodySeesTheSame(t *testing.T) {
 		t.Errorf("%v", cell)
 	}
 
-	// Who was away too long, or comes from another railbench, begins anew.
+	// Who was away too long, or comes from another railbench, begins again.
 	for range keepFrames + 1 {
 		p.point()
 	}
@@ -540,7 +540,7 @@ func TestForgedText(t *testing.T) {
 	p.look()
 	p.point()
 	for _, f := range append(slices.Clone(p.feed.frames), p.snapshot()) {
-		// An id, an event and its data: nobody's text has added a line.
+		// An id, an event and its data: no one's text has added a line.
 		form := regexp.MustCompile(`\Aid: \w+-\d+\nevent: \w+\ndata: [^\n]+\n\n\z`)
 		if !form.Match(f.text) {
 			t.Errorf("a message is %.200q", f.text)
@@ -586,8 +586,8 @@ func holdsNothingHidden(t *testing.T, text []byte) {
 	look(v)
 }
 
-// Payload and wire are told apart, and payload only where somebody knows it; beside the rails stand
-// processors, heat and alarms, and nothing of what is not heard any more.
+// Payload and wire are distinguished, and payload only where a user knows it; next to the rails stand processors,
+// heat and alarms, and nothing of what is not heard any more.
 func TestBesideTheRails(t *testing.T) {
 	t.Parallel()
 	b := board(97.84)
@@ -671,8 +671,8 @@ func TestNotebookKeepsNodesApart(t *testing.T) {
 	}
 }
 
-// Eight adapters of one port each have eight cables, and InfiniBand's interfaces tell no speed; what
-// soft-RoCE declares is nothing.
+// Eight adapters of one port each have eight cables, and InfiniBand's interfaces report no speed; what soft-RoCE
+// declares is nothing.
 func TestCables(t *testing.T) {
 	for _, c := range []struct {
 		name  string

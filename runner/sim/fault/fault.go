@@ -19,13 +19,13 @@ type Fault struct {
 	// Doc is what is broken and what one sees, in a sentence or two. {node} in it, and in
 	// the title, is where the fault is, and {peer} the other end.
 	Doc string
-	// Report is what somebody would say who has it and does not know it: a drill begins with that. No name of the
-	// fault is in it.
+	// Report is what a user would say who has it and does not know it: a drill begins with that. No name of the fault
+	// is in it.
 	Report string
 	// Where the table puts it; Inject puts it on any node.
 	Where Where
-	// Do breaks it, and gives what repairs it. The fabric's lock is held, and who has a path
-	// is looked at anew afterwards.
+	// Do breaks it, and gives what repairs it. The fabric's lock is held, and who has a path is looked at again
+	// afterwards.
 	Do func(s Spot) (undo func())
 }
 
@@ -115,7 +115,7 @@ func (f Fault) Everywhere() bool { return f.Where == OnAll }
 
 // All is everything that can be broken, sorted by name.
 func All() []Fault {
-	// Made anew each time: a fault is a value, and nobody can change another's.
+	// Made again each time: a fault is a value, and no one can change another's.
 	all := slices.Concat(linkFaults(), networkFaults(), toolFaults(), nixlFaults(), hardwareFaults(), softwareFaults())
 	slices.SortFunc(all, func(a, b Fault) int { return strings.Compare(a.Name, b.Name) })
 	return all

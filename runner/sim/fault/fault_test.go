@@ -108,7 +108,7 @@ func (r rig) state() string {
 	return b.String()
 }
 
-// The addresses that faults give are no node's own, and on each node others, in the subnet of its first rail.
+// The addresses that faults give are not node's own, and on each node others, in the subnet of its first rail.
 func TestSpareAddressesAreNobodys(t *testing.T) {
 	for _, nodes := range []int{2, 64, 300} {
 		r := host.NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, nodes, false), nil)

@@ -122,7 +122,7 @@ func hardwareFaults() []Fault {
 			Report: "small GPU buffers can be registered, and above some hundred MB it says ibv_reg_mr: Bad address",
 			Doc: "{node} has a GPU card beside its own GPU, and the card's BAR1 is 256 MiB: buffers above some 115 " +
 				"MB can't be registered (ibv_reg_mr: Bad address).",
-			// The card is one more PCI device: the file system is built anew (Changed).
+			// The card is one more PCI device: the file system is built again (Changed).
 			Do: switched(func(s Spot) *bool { return &s.Node.Card }),
 		},
 	}

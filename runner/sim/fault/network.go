@@ -116,7 +116,7 @@ func networkFaults() []Fault {
 				"profile is not started, and it has none.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
-				// Beside LetGo, which is what nmcli was told: this is the configuration's word, and outlives a
+				// Next to LetGo, which is what nmcli was told: this is the configuration's word, and outlives a
 				// restart.
 				s.Node.Unmanaged[name] = true
 				return func() { delete(s.Node.Unmanaged, name) }
@@ -276,7 +276,7 @@ func networkFaults() []Fault {
 				"it is gone after a reboot.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
-				// The address itself stays: that nobody saved it shows only after a reboot.
+				// The address itself stays: that no one saved it shows only after a reboot.
 				saved := s.Node.Profiles[name]
 				delete(s.Node.Profiles, name)
 				return func() { s.Node.Profiles[name] = saved }
@@ -345,8 +345,8 @@ func networkFaults() []Fault {
 	}
 }
 
-// spare is an address in rail 1's subnet that nobody has: the first two nodes' have low
-// numbers, those of others are counted from a base.
+// spare is an address in rail 1's subnet that no one has: the first two nodes' have low numbers, those of others are
+// counted from a base.
 func (s Spot) spare(low, base int) netip.Prefix {
 	switch {
 	case s.Node.Index <= 1:
@@ -405,7 +405,7 @@ func (s Spot) makeBond() (undo func()) {
 			n.UnloadBonding()
 		}
 	}
-	// Somebody has made one already: it is the fault, and goes with it.
+	// A user has made one already: it is the fault, and goes with it.
 	if n.Netdev("bond0") != nil {
 		return undo
 	}
@@ -425,7 +425,7 @@ func (s Spot) makeBond() (undo func()) {
 	return undo
 }
 
-// deleteBond takes it apart, unless somebody has, and gives the rails their addresses.
+// deleteBond takes it apart, unless a user has, and gives the rails their addresses.
 func (s Spot) deleteBond() {
 	// A user may have cleaned up, which is what the drill is for.
 	if s.Node.Netdev("bond0") == nil {

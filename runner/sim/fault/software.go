@@ -110,7 +110,7 @@ func softwareFaults() []Fault {
 			Report: "small buffers work, and large ones say Couldn't allocate MR",
 			Doc: "On {node} a user may lock 8192 KiB (ulimit -l). Small buffers can be registered and large ones " +
 				"cannot: \"ibv_reg_mr(...) failed: Cannot allocate memory\", NIXL_ERR_BACKEND.",
-			// 8 MiB is the kernel's own limit since Linux 5.16: what a user has where nobody has set another.
+			// 8 MiB is the kernel's own limit since Linux 5.16: what a user has where no one has set another.
 			Do: func(s Spot) func() { return s.Node.LimitMemlock(8192) },
 		},
 		{

@@ -16,8 +16,7 @@ func toolFaults() []Fault {
 			Doc: "A forgotten ib_write_bw on {node} listens on TCP port 18515. A new server there fails with " +
 				"\"Couldn't listen to port 18515\".",
 			Do: func(s Spot) func() {
-				// It serves nobody: a client is refused as if nothing listened, and a new server
-				// can't have the port.
+				// It serves no one: a client is refused as if nothing listened, and a new server can't have the port.
 				s.Node.Forget(rdma.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
 				return func() { s.Node.Unforget(rdma.PerftestPort) }
 			},
@@ -28,7 +27,7 @@ func toolFaults() []Fault {
 			Doc: "On {node} an iperf3 server listens on port 5201 and reports to every client that it \"is busy running " +
 				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
-				// It answers, unlike a forgotten perftest: that is what tells one from the other.
+				// It answers, unlike a forgotten perftest: that is what reports one from the other.
 				s.Node.Forget(network.IperfPort, network.BusyIperf(), "iperf3", "-s")
 				return func() { s.Node.Unforget(network.IperfPort) }
 			},

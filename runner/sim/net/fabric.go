@@ -346,7 +346,7 @@ func (fl *Flow) finish(at float64, err error) {
 	fl.tell()
 }
 
-// tell wakes what waits for the flow.
+// report wakes what waits for the flow.
 func (fl *Flow) tell() {
 	if fl.changed != nil {
 		close(fl.changed)

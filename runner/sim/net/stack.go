@@ -209,7 +209,7 @@ func (f *Fabric) address(subnet byte, host int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, subnet, byte(host)}), 24)
 }
 
-// Beside is the address with another host number in the subnet of the function's own.
+// Next to is the address with another host number in the subnet of the function's own.
 func (f *Function) Beside(host int) netip.Prefix {
 	given := f.Given.Addr().As4()
 	return f.Stack.Fabric.address(given[f.Given.Bits()/8-1], host)

@@ -17,7 +17,7 @@ func cableText(t *testing.T, edit func(netdev, text string) string) string {
 	var b strings.Builder
 	for _, r := range kindtest.Spark().Nodes[0].Rails {
 		one := module + "FEC parameters for x:\nActive FEC encoding: RS\n" + ethtool(t, "200g", "eth3", r.Netdev.Name)
-		// The cable of the corpus was made for 100G: here it tells of no rate.
+		// The cable of the corpus was made for 100G: here it reports no rate.
 		one = strings.ReplaceAll(one, "Transceiver type ", "Transceiver kind ")
 		b.WriteString("interface " + r.Netdev.Name + "\n" + edit(r.Netdev.Name, one))
 	}

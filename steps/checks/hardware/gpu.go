@@ -126,10 +126,9 @@ func quoted(errs []string) string {
 	return " (" + strings.TrimRight(errs[0], ". ") + ")"
 }
 
-// judgeGPUPath says how GPU memory gets to the adapter. Through host memory is no
-// fault where the hardware has no other way.
-// nvidia-smi has no total of a memory that the GPU shares with the processor ("[N/A]"): that is how
-// such a GPU is recognized.
+// judgeGPUPath says how GPU memory gets to the adapter. Through host memory is not a fault where the hardware has no
+// other way. nvidia-smi has no total of a memory that the GPU shares with the processor ("[N/A]"): that is how such a
+// GPU is recognized.
 func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var staged, direct []string
 	none := 0

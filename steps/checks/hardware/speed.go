@@ -10,10 +10,9 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// judgeLinkSpeed: every link is as fast as its port can be. A band that follows the rate
-// that a link came up with calls a slow link good.
-// A driver without link modes (virtio, veth, a virtual machine's) has nothing to compare with, and
-// is no finding.
+// judgeLinkSpeed: every link is as fast as its port can be. A band that follows the rate that a link came up with
+// calls a slow link good. A driver without link modes (virtio, veth, a virtual machine's) has nothing to compare
+// with, and is not a finding.
 func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *registry.Report) steps.Verdict {
 	looked := 0
 	var speeds, untold []string
@@ -100,7 +99,7 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, l parse.EthtoolLink, rep *r
 	s.names[says] = append(s.names[says], l.Netdev)
 }
 
-// tell adds a finding for each thing that is to be said.
+// report adds a finding for each thing that is to be said.
 func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *registry.Report) {
 	for _, says := range s.order {
 		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", registry.List(s.names[says]), rig.NameOf(e), says)

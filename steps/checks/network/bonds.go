@@ -137,8 +137,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 	return rep.Verdict("no bond contains a rail, and no empty bond is left over", modules)
 }
 
-// checkBondFacts looks at one bond that holds rails, as its files in /sys/class/net/BOND/bonding
-// tell it.
+// checkBondFacts looks at one bond that holds rails, as its files in /sys/class/net/BOND/bonding report it.
 func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string,
 	rep *registry.Report,
 ) {

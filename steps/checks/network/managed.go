@@ -191,9 +191,9 @@ func orProfile(name string) string {
 	return ", profile " + name
 }
 
-// A profile is one of NetworkManager's.
-// netdev is "any" where each Ethernet interface may have it, "some" where it names none and is for others, or for
-// those that have its MAC or fit its pattern. master is empty where it is no bond's.
+// A profile is one of NetworkManager's. netdev is "any" where each Ethernet interface may have it, "some" where it
+// names none and is for others, or for those that have its MAC or fit its pattern. master is empty where it is not a
+// bond's.
 type profile struct {
 	name, netdev, master string
 	starts               bool

@@ -21,7 +21,7 @@ func TestAppArmor(t *testing.T) {
 	kindtest.Want(t, "nothing", judge(read, read), steps.Pass, "on either node")
 	kindtest.Want(t, "a denial", judge(read, read+denied), steps.Fail, "AppArmor on spark-01 refuses ib_write_bw",
 		"open /dev/infiniband/uverbs0", "sudo aa-complain /usr/bin/ib_write_bw")
-	// aa-complain loads the profile anew; a service that loads all of them skips what is the same.
+	// aa-complain loads the profile again; a service that loads all of them skips what is the same.
 	const loaded = `operation="profile_replace" profile="unconfined" name="/usr/bin/ib_write_bw" pid=4311 comm="apparmor_parser"` + "\n"
 	const same = `operation="profile_replace" info="same as current profile, skipping" profile="unconfined" ` +
 		`name="/usr/bin/ib_write_bw" pid=4311 comm="apparmor_parser"` + "\n"

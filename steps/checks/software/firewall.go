@@ -123,7 +123,7 @@ func rulesOf(f map[string]string) []string {
 	for n := 1; ; n++ {
 		line, ok := f["rule "+strconv.Itoa(n)]
 		if !ok && f["rule "+strconv.Itoa(n+1)] == "" && f["rule "+strconv.Itoa(n+2)] == "" {
-			return lines // an empty line is no fact, and two in a row there are not
+			return lines // an empty line is not a fact, and two in a row there are not
 		}
 		lines = append(lines, line)
 	}

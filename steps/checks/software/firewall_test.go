@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// usual are the ports of the tests, unless somebody chose others.
+// usual are the ports of the tests, unless a user chose others.
 const usual = "PORT: 18515\nTCP_PORT: 5201\nNIXL_PORT: 5555\nASIO_PORT: 12345\nSPEED_PORT: 18519\n" +
 	"UCXPERF_PORT: 13337\nSTREAM_PORT: 12377\n"
 

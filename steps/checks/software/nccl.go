@@ -270,8 +270,8 @@ func ncclLocal(name string) bool {
 	return strings.HasPrefix(name, "NCCL_DEBUG")
 }
 
-// ncclAlike adds what differs between the nodes: how many rails NCCL uses on each, and every
-// setting that is no node's own.
+// ncclAlike adds what differs between the nodes: how many rails NCCL uses on each, and every setting that is not a
+// node's own.
 func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	var force [2]map[string]variable
 	var taken [2]int

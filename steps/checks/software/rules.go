@@ -351,7 +351,7 @@ func (w *walk) narrow(rule string) bool {
 	return dports.Regexp().MatchString(rule) && !hasPort(rule, w.ports...)
 }
 
-// nobody is the owner where the rules show none.
+// no one is the owner where the rules show none.
 const nobody = "the firewall"
 
 // owner is who makes a chain's rules: that is where they are to be changed.

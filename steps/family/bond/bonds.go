@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// A held bond is one that holds rails, as its node tells it.
+// A held bond is one that holds rails, as its node reports it.
 type held struct {
 	parse.NamedBond
 	rails []int // indexes into Rig.At(end).Rails

@@ -200,8 +200,8 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	return p
 }
 
-// lasting says who makes a bond again at the next boot, and what to do so that nobody does; empty where
-// nobody has it in a configuration. What somebody else has made, NetworkManager only shows.
+// lasting says who makes a bond again at the next boot, and what to do so that no one does; empty where no one has it
+// in a configuration. What another user has made, NetworkManager only shows.
 func lasting(n steps.Node, bond string) string {
 	i := slices.IndexFunc(n.Netdevs, func(d steps.Netdev) bool { return d.Name == bond && bond != "" })
 	if i < 0 {
@@ -542,9 +542,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict()
 }
 
-// judgeTeardown: no bond holds a rail, and the rails are as they were.
-// Undone tells which way it went: back to what was captured before bond-setup, which is exact, or by the
-// script, which knows no state before.
+// judgeTeardown: no bond holds a rail, and the rails are as they were. Undone says which way it went: back to what
+// was captured before bond-setup, which is exact, or by the script, which knows no state before.
 func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	facts, v, done := registry.Changed(c, r, &rep)
@@ -753,8 +752,8 @@ func inOtherHands(n steps.Node) string {
 	return " (" + registry.And(all) + " manages them)"
 }
 
-// planNetplanTry lets the managers make what netplan would tell them. There have to be some: that
-// they have the rails, or that a change which was kept has taken these out of their hands.
+// planNetplanTry lets the managers make what netplan would report them. There have to be some: that they have the
+// rails, or that a change which was kept has taken these out of their hands.
 func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 	p := planBond(rig, params)
 	for _, e := range steps.Ends {
@@ -767,7 +766,7 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails,
 			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
-			// No refusal: where no manager is there is nothing to try, and that is nobody's fault.
+			// No refusal: where no manager is there is nothing to try, and that is no one's fault.
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so netplan would "+
 				"have no effect", rig.NameOf(e), inOtherHands(rig.At(e)))
 		}
@@ -784,7 +783,7 @@ func bothRenderers(n steps.Node, slaves string) string {
 		}
 		by := planned(r.Netdev)
 		if by == nil && slices.ContainsFunc(r.Netdev.Managers, tends) {
-			by = []string{networkManager} // its files are nobody's to see
+			by = []string{networkManager} // its files are no one's to see
 		}
 		for _, m := range by {
 			of[m] = r.Netdev.Name
@@ -796,8 +795,8 @@ func bothRenderers(n steps.Node, slaves string) string {
 	return fmt.Sprintf("NetworkManager has %s and networkd has %s", of[networkManager], of[networkd])
 }
 
-// judgeNetplanTry: the managers made the bond that the file says, and it answered. Where nobody
-// could be asked to, nothing is known of the file.
+// judgeNetplanTry: the managers made the bond that the file says, and it answered. Where no one could be asked to,
+// nothing is known of the file.
 func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
 		var rep registry.Report

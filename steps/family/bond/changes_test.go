@@ -450,8 +450,8 @@ func TestNetplanJudge(t *testing.T) {
 		"9000 on spark-02 and 1500 on spark-01")
 }
 
-// What netplan's bond is tried with stands in the verdict, and who made it; what could not be tried is
-// no good result.
+// What netplan's bond is tried with stands in the verdict, and who made it; what could not be tried is not a good
+// result.
 func TestNetplanTryJudge(t *testing.T) {
 	const look = "wanted mode: balance-xor\nwanted hash policy: layer3+4\nwanted slaves: enp1s0f0np0 enp1s0f1np1\n" +
 		"wanted MTU: 1500\n" +

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// The script that makes the bond removes an empty one that loading the module made, and no other link of
-// that name: nobody could make that again.
+// The script that makes the bond removes an empty one that loading the module made, and no other link of that name:
+// no one could make that again.
 func TestOnlyABondIsReplaced(t *testing.T) {
 	n := nodetest.NewNetns(t)
 	c, ok := kindtest.Tutorial(t).Cell("bond-setup")

@@ -193,7 +193,7 @@ func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *registry.Repor
 	return names, firmware
 }
 
-// judgeDown tells of a port that is not ACTIVE. One that nothing uses is none of ours.
+// judgeDown reports a port that is not ACTIVE. One that nothing uses is none of ours.
 func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, rep *registry.Report) {
 	node, rails := rig.NameOf(e), rig.At(e).Rails
 	i := slices.IndexFunc(rails, func(x steps.Rail) bool { return x.Dev == dev && x.Port == port })
@@ -396,7 +396,7 @@ func checkAddresses(rig steps.Rig, rep *registry.Report) {
 				if owners[addr] == nil {
 					order = append(order, addr)
 				}
-				// Two devices may be of one interface: soft-RoCE beside an adapter's own.
+				// Two devices may be of one interface: soft-RoCE next to an adapter's own.
 				if o := (owner{rig.NameOf(e), rail.Netdev.Name}); !slices.Contains(owners[addr], o) {
 					owners[addr] = append(owners[addr], o)
 				}
@@ -758,7 +758,7 @@ func contradicts(p parse.Ping, peer steps.Rail) string {
 	return ""
 }
 
-// strange tells of answers that came otherwise than from the other end of a cable, unchanged.
+// strange reports answers that came otherwise than from the other end of a cable, unchanged.
 func strange(m registry.Measurement, p parse.Ping, rep *registry.Report) {
 	if len(p.Strange) > 0 {
 		rep.On(m, steps.AnswerChanged, steps.Warn, "a ping answer was changed or took another path than the cable: %s",

@@ -596,7 +596,7 @@ func TestGIDs(t *testing.T) {
 	kindtest.Because(t, "unreadable", judge(rig, here, "permission denied\n"), steps.Inconclusive, steps.OutputIncomplete)
 }
 
-// What is missing or slow is said where the rails are looked at, as it is beside a figure.
+// What is missing or slow is said where the rails are looked at, as it is next to a figure.
 func TestDiscoveryOfWhatIsMissing(t *testing.T) {
 	cells := map[string]func(steps.Rig) steps.Verdict{
 		"interfaces": func(rig steps.Rig) steps.Verdict {

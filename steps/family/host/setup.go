@@ -40,13 +40,13 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case here[name] == "" && peer[name] == "":
 			rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown on both nodes",
-				name) // what nobody told is no agreement
+				name) // what no one told is not an agreement
 		case here[name] != peer[name]:
 			rep.Add(steps.VersionsDiffer, steps.Warn, "the %s differs: %s on %s but %s on %s. Update both alike", name,
 				registry.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), registry.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
 	}
-	// An older session's script doesn't tell it.
+	// An older session's script doesn't report it.
 	if a, b := here["architecture"], peer["architecture"]; a != b && a+b != "" {
 		rep.Add(steps.ProcessorsDiffer, steps.Warn, "the nodes have different processors: %s on %s, %s on %s",
 			registry.OrUnknown(a), r.Rig.NameOf(steps.Here),
@@ -56,10 +56,9 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		here["host"], peer["host"], registry.OrUnknown(here["system"]), registry.OrUnknown(here["kernel"])))
 }
 
-// checkTwo: what answers under two names is two machines. A boot id (the kernel's
-// random/boot_id) is one machine's until it restarts; a name is nobody's. Without the ids two
-// machines of one name can't be told from one, and nothing measured between them means
-// anything.
+// checkTwo: what answers under two names is two machines. A boot id (the kernel's random/boot_id) is one machine's
+// until it restarts; a name is no one's. Without the ids two machines of one name can't be told from one, and nothing
+// measured between them means anything.
 func checkTwo(rig steps.Rig, here, peer map[string]string, rep *registry.Report) {
 	switch {
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
@@ -100,7 +99,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 	without := map[string][]string{} // command that is called -> nodes
 	for _, e := range steps.Ends {
 		var needed []string
-		// What nobody asked for isn't there by that.
+		// What no one asked for isn't there by that.
 		for _, tool := range slices.Concat(Needed, Called, launchers) {
 			if len(facts[e]) > 0 && facts[e]["tool "+tool] == "" {
 				rep.Add(steps.Unreadable, steps.Inconclusive, "%s does not report whether it has %s", r.Rig.NameOf(e), tool)
@@ -174,8 +173,8 @@ func Packages(rig steps.Rig, commands []string, each func(pkg string, commands [
 	}
 }
 
-// compareVersions: what talks to the other end is the same there. A version that one node
-// doesn't tell is no difference: the tool may be missing, which is told elsewhere.
+// compareVersions: what talks to the other end is the same there. A version that one node doesn't report is not a
+// difference: the tool may be missing, which is told elsewhere.
 func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, what := range []string{"perftest", "iperf3", "UCX"} {
 		a, b := facts[steps.Here]["version "+what], facts[steps.Peer]["version "+what]
@@ -195,8 +194,8 @@ func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *registry.Re
 	}
 }
 
-// judgePrivileges: whether the session may change the nodes' network later. That
-// it may not is no failure of the rig.
+// judgePrivileges: whether the session may change the nodes' network later. That it may not is not a failure of the
+// rig.
 func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := registry.Gate(c, r); done {
 		return v
@@ -251,8 +250,8 @@ func catches(rig steps.Rig, rep *registry.Report) {
 	}
 }
 
-// isRoot reports whether a script ran as root. The error of one that never started is the
-// runner's: sudo that asks for a password there, or refuses, is no defect of the rig.
+// isRoot reports whether a script ran as root. The error of one that never started is the runner's: sudo that asks
+// for a password there, or refuses, is not a defect of the rig.
 func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	node := rig.NameOf(o.End)
 	id := strings.TrimSpace(registry.LastLine(o.Text))

@@ -54,8 +54,8 @@ func stagingPath(s parse.Staging) (kind pathKind, code steps.Code, why string) {
 	return cannotTell, code, why
 }
 
-// railMemory reports whether UCX uses the rails at all, and whether it registers GPU memory
-// with them. why says what nobody saw.
+// railMemory reports whether UCX uses the rails at all, and whether it registers GPU memory with them. why says what
+// no one saw.
 func railMemory(u parse.UCX) (ib, cuda bool, code steps.Code, why string) {
 	for _, d := range u.Domains {
 		if d.Component == "ib" {
@@ -72,7 +72,7 @@ func railMemory(u parse.UCX) (ib, cuda bool, code steps.Code, why string) {
 	return ib, cuda, code, why
 }
 
-// said is an attribute, or -1 where the driver doesn't tell it.
+// said is an attribute, or -1 where the driver doesn't report it.
 func said(attribute *int) int {
 	if attribute == nil {
 		return -1
@@ -80,8 +80,8 @@ func said(attribute *int) int {
 	return *attribute
 }
 
-// judgeHostStaging says how GPU memory travels on each node. Through host memory
-// is no fault where the hardware has no other way.
+// judgeHostStaging says how GPU memory travels on each node. Through host memory is not a fault where the hardware
+// has no other way.
 func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := registry.Gate(c, r); done {
 		return v

@@ -290,7 +290,7 @@ func (t *collective) notWhole() string {
 	return t.unmeasured()
 }
 
-// concluded reports whether the last line is there, which releases have that tell their version.
+// concluded reports whether the last line is there, which releases have that report their version.
 func (t *collective) concluded() bool {
 	for line := range strings.Lines(t.out.Text) {
 		if strings.TrimSpace(line) == "# Collective test concluded: "+t.program() {
@@ -300,7 +300,7 @@ func (t *collective) concluded() bool {
 	return false
 }
 
-// strange says which device NCCL named that is no active rail of its node.
+// strange says which device NCCL named that is not an active rail of its node.
 func (t *collective) strange() (steps.Code, string) {
 	for i := range t.result.Rig.Nodes {
 		e := steps.End(i)

@@ -220,8 +220,8 @@ func (t *collective) Figure(traffic.Accounted) {
 	case b.none != "":
 		t.rep.Add(steps.NoLimitKnown, steps.Inconclusive,
 			"%.2f GB/s of bus bandwidth; whether the nodes can do more is unknown: %s", got, b.none)
-	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
-	// anybody has seen it may still be true, and is a WARN.
+	// Two borders: above what physics allow the figure is not a figure, and nothing is said of it; above what anybody
+	// has seen it may still be true, and is a WARN.
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverShare.Value():
 		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth is more than a node's cables and "+
 			"PCIe links can carry (%.2f). Check the unit", got, reach.Limit/8)
@@ -299,9 +299,9 @@ func (t *collective) size(bytes int) string {
 	return registry.BlockSize(bytes)
 }
 
-// cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s.
-// The surest first: what the probe saw of links and devices, then the order of ranks, then what counters tell,
-// and at last what nothing tells.
+// cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s. The
+// surest first: what the probe saw of links and devices, then the order of ranks, then what counters report, and at
+// last what nothing reports.
 func (t *collective) cause(got float64) (steps.Code, string) {
 	rig := t.result.Rig
 	for i := range rig.Nodes {
@@ -394,7 +394,7 @@ func (t *collective) Signs() {
 	}
 }
 
-// carried tells how the halves shared what they carried, where all did.
+// carried says how the halves shared what they carried, where all did.
 func (t *collective) carried() string {
 	sum, used, most, least := map[steps.End]float64{}, map[steps.End]int{}, 1, 1.0
 	for _, h := range t.halves {

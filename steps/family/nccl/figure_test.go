@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/traffic"
 )
 
-// The vendor's bar is for one port: over two, a collective is held to what two PCIe halves carry, too, and what
-// no hardware can do is no measurement.
+// The vendor's bar is for one port: over two, a collective is held to what two PCIe halves carry, too, and what no
+// hardware can do is not a measurement.
 func TestBarAndReach(t *testing.T) {
 	for name, x := range map[string]struct {
 		ports int // of each node

@@ -14,7 +14,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// A rank is one process that a launcher has started, as it tells of itself.
+// A rank is one process that a launcher has started, as it reports itself.
 type rank struct {
 	No, Of int
 	Host   string
@@ -25,7 +25,7 @@ const maxRanks = 4096
 
 var rankLine = lazyregexp.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0-9._-]{0,252})$`)
 
-// readRanks reads what the ranks of mpi-launch print. The order of their lines is nobody's.
+// readRanks reads what the ranks of mpi-launch print. The order of their lines is no one's.
 func readRanks(text string) (all []rank, err error) {
 	for line := range strings.Lines(text) {
 		m := rankLine.Regexp().FindStringSubmatch(strings.TrimSpace(line))

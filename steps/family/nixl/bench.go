@@ -24,7 +24,7 @@ import (
 // A block of exactly that size is still one of the small.
 const largeBlock = 1 << 20
 
-// noDevice is UCX where a name in UCX_NET_DEVICES is no device: the rest of what it says follows from that.
+// noDevice is UCX where a name in UCX_NET_DEVICES is not a device: the rest of what it says follows from that.
 var noDevice = registry.Cause{
 	Pattern: deviceGone, Code: steps.UCXNoRail, Grade: steps.Fail,
 	Means: "UCX on %s has no device %s. Check UCX_NET_DEVICES and the ports (railbench run " +
@@ -342,9 +342,8 @@ func otherGroup(ends ...parse.NIXLBench) string {
 // counts are rounded up to what threads can share, so that they aren't what was asked for.
 var counts = []string{"num_iter", "warmup_iter"}
 
-// notAsked says which of the options that the script gave the initiator's configuration has
-// otherwise.
-// UCX_NET_DEVICES and UCX_TLS are no options: what came of those is told by the counters.
+// notAsked says which of the options that the script gave the initiator's configuration has otherwise.
+// UCX_NET_DEVICES and UCX_TLS are not options: what came of those is told by the counters.
 func (t *benchTest) notAsked() string {
 	options := verify.Options(t.cell, t.ends[steps.Here], "nixlbench")
 	for _, option := range slices.Sorted(maps.Keys(options)) {
@@ -401,7 +400,7 @@ func contradicts(b parse.NIXLBench) string {
 	return unlikeTail(b.Rows)
 }
 
-// unlikeTail says where a 99th percentile is no part of its average: one of a hundred that takes a hundred times
+// unlikeTail says where a 99th percentile is not a part of its average: one of a hundred that takes a hundred times
 // the average is all of it already. Averages have one decimal, and the percentiles none.
 func unlikeTail(rows []parse.NIXLRow) string {
 	for _, r := range rows {
@@ -633,9 +632,9 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages
 	return false
 }
 
-// explainExits is for an end without a word. One that railbench ended because the other had
-// failed is no finding, and with trouble at one end the other's status follows from it. What the ports carried until a
-// limit is told with that.
+// explainExits is for an end without a word. One that railbench ended because the other had failed is not a finding,
+// and with trouble at one end the other's status follows from it. What the ports carried until a limit is told with
+// that.
 func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Report, ports ...traffic.Port) {
 	n := 0
 	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {
@@ -682,8 +681,8 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 	}
 }
 
-// setting reads a number of the configuration that the initiator printed. What isn't above 0
-// is no setting: it would divide or multiply a prediction.
+// setting reads a number of the configuration that the initiator printed. What isn't above 0 is not a setting: it
+// would divide or multiply a prediction.
 func setting(b parse.NIXLBench, name string) (int, bool) {
 	v, ok := strictnum.Count(b.Config[name])
 	return v, ok && v > 0
@@ -751,7 +750,7 @@ func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 // warm-up, a sixteenth of both for large blocks.
 func BenchFlow(rt traffic.Route, b parse.NIXLBench) traffic.Flow {
 	count, _ := setting(b, "num_iter")
-	warm, _ := setting(b, "warmup_iter") // 0 is allowed, and is no setting
+	warm, _ := setting(b, "warmup_iter") // 0 is allowed, and is not a setting
 	factor := 16                         // a constant before 0.5.0
 	if v, ok := setting(b, "large_blk_iter_ftr"); ok {
 		factor = v
@@ -809,7 +808,7 @@ func notThere(warnings []string) string {
 	return ""
 }
 
-// bestAndLast tells both, because the last row is not always the peak.
+// bestAndLast reports both, because the last row is not always the peak.
 func bestAndLast(peak, last parse.NIXLRow) string {
 	switch {
 	case peak.Bytes == last.Bytes:
@@ -902,7 +901,7 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 	}
 }
 
-// judgeStaged is for GPU memory: the rows beside what staged says of the best.
+// judgeStaged is for GPU memory: the rows next to what staged says of the best.
 func judgeStaged(f verify.Figure, unified bool, rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) string {
 	last := rows[len(rows)-1]
 	why := ""
@@ -1001,12 +1000,12 @@ func nixlTable(rows []parse.NIXLRow) steps.Table {
 
 func measuredUS(v *float64) string {
 	if v == nil {
-		return "" // releases before 0.5.1 don't tell it
+		return "" // releases before 0.5.1 don't report it
 	}
 	return fmt.Sprintf("%.1f", *v)
 }
 
-// carriers names the rails of a run: where UCX used one of several it is no curve of all of them.
+// carriers names the rails of a run: where UCX used one of several it is not a curve of all of them.
 func carriers(rt traffic.Route, account traffic.Accounted) string {
 	p, alone := account.Alone(steps.Here)
 	if !alone {
@@ -1035,8 +1034,8 @@ func nixlChart(title, rails string, init parse.NIXLBench, b limits.Band) steps.C
 	return c
 }
 
-// liveNIXLBench is the table of a run that goes on: what was printed so far is no result yet,
-// so the parser's error says nothing here.
+// liveNIXLBench is the table of a run that goes on: what was printed so far is not a result yet, so the parser's
+// error says nothing here.
 func liveNIXLBench(stdout string) (steps.Table, bool) {
 	b, _ := parse.NIXLBenchOutput(stdout)
 	return nixlTable(b.Rows), len(b.Rows) > 0

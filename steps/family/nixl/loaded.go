@@ -19,7 +19,7 @@ func installedUCX(rig steps.Rig, rep *registry.Report) {
 	}
 }
 
-// otherUCX looks whether the processes at both ends had one release of UCX: ucx_info tells of the one that is
+// otherUCX looks whether the processes at both ends had one release of UCX: ucx_info reports the one that is
 // installed, and a wheel, or a library path, may have brought another.
 func otherUCX(r steps.Result, rep *registry.Report, add verify.Adder, told [2]parse.UCXLog) {
 	var releases [2]string

@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// The UCX that a process had loaded counts for GPU memory, whatever its suffix is, and not the one that
-// ucx_info asks. Where it tells no modules, nothing is said.
+// The UCX that a process had loaded counts for GPU memory, whatever its suffix is, and not the one that ucx_info
+// asks. Where it reports no modules, nothing is said.
 func TestModulesOfGPUMemory(t *testing.T) {
 	cell := kindtest.Cell(t, "nixl-transfer-gpu")
 	judge := func(device, here, peer string) steps.Verdict {
@@ -78,7 +78,7 @@ func TestDeviceAPI(t *testing.T) {
 	}
 }
 
-// nixlbench's UCX is the one that it tells of itself: ucx_info may tell of another.
+// nixlbench's UCX is the one that it reports itself: ucx_info may report another.
 func TestUCXOfNIXLBench(t *testing.T) {
 	cell := kindtest.Cell(t, "nixl-single-vram")
 	says := func(path, version string) string {

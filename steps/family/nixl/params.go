@@ -13,7 +13,7 @@ func params() []steps.Param {
 		ki = 1 << 10
 		gi = 1 << 30
 	)
-	// nixlbench doubles its blocks: one that is no power of two would never be its largest.
+	// nixlbench doubles its blocks: one that is not a power of two would never be its largest.
 	block := func(name, value, does string) steps.Param {
 		p := registry.SizeParam(name, value, does, 1, gi)
 		p.PowerOfTwo = true

@@ -25,9 +25,8 @@ func Installed(facts map[string]string, tool string) bool {
 	return where != "" && where != "missing"
 }
 
-// judgeNIXLCheck: what is there, whether it is the same on both nodes, and
-// whether UCX can use the rails and the GPU. Without any NIXL on either node it is SKIPPED: a
-// rig is no worse for it.
+// judgeNIXLCheck: what is there, whether it is the same on both nodes, and whether UCX can use the rails and the GPU.
+// Without any NIXL on either node it is SKIPPED: a rig is not a worse for it.
 func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := registry.Gate(c, r); done {
 		return v
@@ -37,7 +36,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	var setups [2]parse.NIXLSetup
 	var release, python, ucx [2]string
 	var read [2]bool
-	broken := false // a nixlbench that doesn't start tells no release, and is there all the same
+	broken := false // a nixlbench that doesn't start reports no release, and is there all the same
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
 		if !ok || registry.Exited(r, o, &rep) {
@@ -405,7 +404,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if len(messages) > 0 {
-		explainNIXL(r.Rig, steps.Stage{}, pythonCauses, messages, &rep) // registering asks nobody
+		explainNIXL(r.Rig, steps.Stage{}, pythonCauses, messages, &rep) // registering asks no one
 	}
 	if v, skipped := registry.Skips(&rep); skipped {
 		return v
@@ -442,7 +441,7 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *registry.R
 			continue
 		}
 		failed = true
-		// No word is no success: every cause is looked for in a text.
+		// No word is not a success: every cause is looked for in a text.
 		x.Error = cmp.Or(x.Error, memory+" memory was not registered, without a reason")
 		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
 		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
@@ -513,7 +512,7 @@ type readTest struct {
 
 func (t *readTest) initiator() parse.NIXLResult { return t.ends[steps.Here] }
 
-// Ends asks both programs, which also tell what was read.
+// Ends asks both programs, which also say what was read.
 func (t *readTest) Ends() (ok bool) {
 	t.ends, ok = pythonEnds(t.result, t.stage, t.rep, t.route.Ports()...)
 	return ok
@@ -626,18 +625,18 @@ func (t *transferTest) Figure(traffic.Accounted) {
 	}, t.rep)
 }
 
-// Signs: the program times all reads together, and tells no more of them.
+// Signs: the program times all reads together, and reports no more of them.
 func (t *transferTest) Signs() { t.loadedUCX() }
 
-// loadedUCX looks at the UCX of both processes, which they tell by themselves.
+// loadedUCX looks at the UCX of both processes, which they report by themselves.
 func (t *readTest) loadedUCX() {
 	otherUCX(t.result, t.rep, t.add,
 		[2]parse.UCXLog{{Libraries: t.ends[steps.Here].UCX}, {Libraries: t.ends[steps.Peer].UCX}})
 	t.withoutCUDA()
 }
 
-// withoutCUDA looks whether the UCX that a process had loaded, a wheel's own or the system's, has its
-// module for GPU memory: ucx_info tells of the system's alone.
+// withoutCUDA looks whether the UCX that a process had loaded, a wheel's own or the system's, has its module for GPU
+// memory: ucx_info reports the system's alone.
 func (t *readTest) withoutCUDA() {
 	if t.initiator().Device != "cuda" {
 		return
@@ -671,7 +670,7 @@ func ReadFlow(rt traffic.Route, x parse.NIXLResult) traffic.Flow {
 func judgeRead(x parse.NIXLResult, unified bool, f verify.Figure, rep *registry.Report) (lead, note string) {
 	b := f.Band
 	lead = fmt.Sprintf("%s over %s", registry.Gbps(x.Gbps), f.Of)
-	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
+	// As with nixlbench, the rate alone says whether the adapter reached the GPU by itself.
 	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < limits.ReadWarnShare.Value()*float64(b.Expected))
 	if !staged {
 		rep.Show("read throughput", registry.Round(x.Gbps), "Gb/s", f.Expected())
@@ -704,8 +703,8 @@ func judgeRead(x parse.NIXLResult, unified bool, f verify.Figure, rep *registry.
 	return lead + fmt.Sprintf(", host-staged, expected %.1f to %.1f", limits.StagedGPU.Low(), most), hostMemory(b)
 }
 
-// hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
-// of its own.
+// hostMemory is what to do where GPU memory is staged. No one measured it in that run, so it is a sentence of its
+// own.
 func hostMemory(b limits.Band) string {
 	return fmt.Sprintf("Host memory should reach %s (not measured here)",
 		registry.Gbps(float64(b.Expected)))

@@ -7,8 +7,8 @@ import (
 	"github.com/railbench/railbench/steps/traffic"
 )
 
-// silent is how UCX words that nobody answered in its own time (UD, which it also meets by) or in
-// the adapter's (RC). What it means depends on what else was seen: unanswered says that.
+// silent is how UCX words that no one answered in its own time (UD, which it also meets by) or in the adapter's (RC).
+// What it means depends on what else was seen: unanswered says that.
 var silent = registry.Cause{
 	Pattern: lazyregexp.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Code:    steps.RDMAUnanswered,

@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// A time-out of UCX's own is no proof that a rail is broken: it says what to try. Where the adapter
-// counted that nobody answered it, too, it is one.
+// A time-out of UCX's own is not a proof that a rail is broken: it says what to try. Where the adapter counted that
+// no one answered it, too, it is one.
 func TestNobodyAnswers(t *testing.T) {
 	const ud = "[spark-02:1858 :0:1858]       ud_ep.c:276  Fatal: UD endpoint 0x55d1b01c87c0 to x: unhandled timeout " +
 		"error\n"

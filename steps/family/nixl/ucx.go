@@ -56,8 +56,8 @@ const (
 	besideVerbs = "Run: railbench run ib-write-bw. If it passes: railbench run nixl-check"
 )
 
-// readUCXPerftest reads either end. A server prints what is measured, and no figure.
-// So the lack of a figure is no error where the server said what is measured.
+// readUCXPerftest reads either end. A server prints what is measured, and no figure. So the lack of a figure is not
+// an error where the server said what is measured.
 func readUCXPerftest(text string) (parse.UCXPerftest, error) {
 	v, err := parse.UCXPerftestOutput(text)
 	if errors.Is(err, parse.ErrNoResult) && v.Test != "" && len(v.Rows) == 0 {
@@ -193,7 +193,7 @@ func (t *ucxTest) notWhole() string {
 	return ""
 }
 
-// row is the whole run, as the client tells it.
+// row is the whole run, as the client reports it.
 func (t *ucxTest) row() (row parse.UCXPerftestRow) {
 	if n := len(t.read.Rows); n > 0 {
 		row = t.read.Rows[n-1]

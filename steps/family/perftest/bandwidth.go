@@ -67,7 +67,7 @@ func (t *railTest) line() verify.Line {
 func (t *railTest) Ends() bool {
 	s := t.stage
 	if s.Err != "" {
-		// A server that ends before it listens is the session's to tell, in perftest's words.
+		// A server that ends before it listens is the session's to report, in perftest's words.
 		code := steps.NotRunToEnd
 		text := "not completed: " + s.Err
 		if c, _, found := causeOf(t.said()); found && c.Code == steps.PortDown {
@@ -117,8 +117,8 @@ func (t *railTest) quiet() bool {
 	return !complains(t.result.Rig, t.stage, t.Measurement, t.said(), t.rep)
 }
 
-// roles are the outputs of a stage's two ends; nil for one that did not run. Whatever is no
-// server is the client: a runbook may call it as it likes, or not at all.
+// roles are the outputs of a stage's two ends; nil for one that did not run. Whatever is not a server is the client:
+// a runbook may call it as it likes, or not at all.
 func roles(s steps.Stage) (server, client *steps.Output) {
 	for _, o := range s.Outputs {
 		if o.Role == "server" {
@@ -180,7 +180,7 @@ var causes = []registry.Cause{
 		Code:    steps.DataUnchecked, Grade: steps.Inconclusive,
 		Means: "perftest on %s was asked to validate the data but did not",
 	},
-	// Statuses are told apart before the sentences that perftest prints around every one of them.
+	// Statuses are distinguished before the sentences that perftest prints around every one of them.
 	{Pattern: refused, Code: steps.MemoryAccessRefused, Grade: steps.Fail}, // means has its words
 	{
 		Pattern: lazyregexp.New(`Failed status(?: |-[^(]*\()13\b`), Code: steps.ReceiverNotReady, Grade: steps.Fail,
@@ -280,7 +280,7 @@ func explain(rig steps.Rig, s steps.Stage, m registry.Measurement, server steps.
 		rep.ShowOf(m.Rail, "message", msg.Text, "", nil)
 		return
 	}
-	// The client first: a server that was left waiting has nothing to tell but that.
+	// The client first: a server that was left waiting has nothing to report but that.
 	alone := verify.Speak(steps.Stage{Outputs: []steps.Output{m.Client, server}})
 	for _, o := range []steps.Output{m.Client, server} {
 		if o.Exit.Why == runner.Cancelled && len(alone) == 1 {
@@ -301,7 +301,7 @@ func explain(rig steps.Rig, s steps.Stage, m registry.Measurement, server steps.
 		}
 		grade := steps.Fail
 		if o.Role == "server" {
-			grade = steps.Inconclusive // the client has its number, and nobody vouches for it
+			grade = steps.Inconclusive // the client has its number, and no one vouches for it
 		}
 		rep.On(m, steps.ScriptFailed, grade, "the %s on %s ended with %s%s", registry.OrUnknown(o.Role), rig.NameOf(o.End),
 			o.Exit, said)
@@ -343,8 +343,7 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 	return WriteBandwidth(c, r, c.ID == "ib-write-bw")
 }
 
-// gpuSkips are what the scripts that take GPU memory say where they can't, and why that is no
-// fault of the rig.
+// gpuSkips are what the scripts that take GPU memory say where they can't, and why that is not a fault of the rig.
 var gpuSkips = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`(?m)^perftest: built without CUDA`), Code: steps.CannotRun, Grade: steps.Skipped,
@@ -373,8 +372,8 @@ var gpuCauses = []registry.Cause{
 	},
 }
 
-// judgeGPUWriteBandwidth is judgeWriteBandwidth with GPU memory at one end or at both: nobody
-// measured that where railbench knows of it.
+// judgeGPUWriteBandwidth is judgeWriteBandwidth with GPU memory at one end or at both: no one measured that where
+// railbench knows of it.
 func judgeGPUWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := registry.Gate(c, r); done {
 		return v
@@ -462,7 +461,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		lead += ", " + registry.And(expected)
 	}
 	note := ""
-	if w.taught && tutorial >= 10 { // below that nobody would look for the tutorial's figure
+	if w.taught && tutorial >= 10 { // below that no one would look for the tutorial's figure
 		note = fmt.Sprintf("The tutorial would print %.1f Gb/s for the last one, because it reads "+
 			"perftest's MiB as MB", tutorial)
 	}
@@ -486,7 +485,7 @@ func ratesApart(rig steps.Rig, all []traffic.Rate, rep *registry.Report) {
 	}
 }
 
-// otherSigns adds to the evidence what else was seen beside a cause.
+// otherSigns adds to the evidence what else was seen next to a cause.
 func otherSigns(c traffic.Cause, rep *registry.Report) {
 	for _, said := range c.Beside {
 		rep.Explain("%s", said)
@@ -603,8 +602,8 @@ func (t *railTest) unread() {
 	}
 }
 
-// untold reports whether the server, which prints a report of its own, ended well without one: then
-// nobody vouches for the client's.
+// untold reports whether the server, which prints a report of its own, ended well without one: then no one vouches
+// for the client's.
 func (t *railTest) untold() bool {
 	if t.server.ParseErr == "" || !t.server.Exit.OK() {
 		return false

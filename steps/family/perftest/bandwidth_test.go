@@ -633,7 +633,7 @@ func TestWriteBandwidthFromThePeer(t *testing.T) {
 		"Each rail carried its own test")
 }
 
-// Counters tell of a latency what its own figures hide.
+// Counters report a latency what its own figures hide.
 func TestWriteLatencySigns(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*steps.RailBytes)
@@ -675,7 +675,7 @@ func TestWriteLatencySigns(t *testing.T) {
 	}
 }
 
-// A rail that stays far behind its like is named, also where nobody knows what either should carry.
+// A rail that stays far behind its like is named, also where it is unknown what either should carry.
 func TestRatesApart(t *testing.T) {
 	slow := func(rail int, gbps float64) func(*steps.Result) {
 		return func(r *steps.Result) {

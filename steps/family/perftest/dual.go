@@ -20,12 +20,12 @@ import (
 	"github.com/railbench/railbench/steps/verify"
 )
 
-// A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
+// A dualTest is one ib_write_bw of the cell dual-link: alone, or next to another.
 type dualTest struct {
 	Name string // "first alone", "second beside first"; its first word is the rail
 	Exit int    // the script's own 0 or 1, not ib_write_bw's status
-	// From and To are when ib_write_bw began and ended, seconds by a clock of the node that
-	// nobody sets; both 0 where the script doesn't tell.
+	// From and To are when ib_write_bw began and ended, seconds by a clock of the node that no one sets; both 0 where
+	// the script doesn't report.
 	From, To float64
 	parse.Bandwidth
 	Err string // why there is no row; empty where there is one
@@ -200,8 +200,8 @@ func (t *couplesTest) want() []string {
 	return names
 }
 
-// Ends asks for the client before the server: where a test failed, the server was ended
-// because of that, and is no witness.
+// Ends asks for the client before the server: where a test failed, the server was ended because of that, and is not a
+// witness.
 func (t *couplesTest) Ends() bool {
 	rep := t.rep
 	if t.stage.Err != "" {
@@ -251,8 +251,8 @@ func (t *couplesTest) Output() bool {
 	return serverQuiet(t.result, t.server, rep)
 }
 
-// Flows are of the whole cell, because the counters are: every test that a rail had stands in
-// them, alone and beside another.
+// Flows are of the whole cell, because the counters are: every test that a rail had stands in them, alone and next to
+// another.
 func (t *couplesTest) Flows() (flows []traffic.Flow) {
 	for _, name := range t.want() {
 		one := t.tests[name]
@@ -267,8 +267,8 @@ func (t *couplesTest) Flows() (flows []traffic.Flow) {
 	return flows
 }
 
-// Figure judges each couple, where it ran at the same time: a sum of two tests of which one
-// was over before the other began is no rate of anything.
+// Figure judges each couple, where it ran at the same time: a sum of two tests of which one was over before the other
+// began is not a rate of anything.
 func (t *couplesTest) Figure(traffic.Accounted) {
 	t.low = map[string]bool{}
 	for i, cp := range t.couples {
@@ -283,7 +283,7 @@ func (t *couplesTest) Figure(traffic.Accounted) {
 	}
 }
 
-// Signs: what each test's peak tells of it is no matter here, as others run beside it.
+// Signs: what each test's peak reports it is no matter here, as others run next to it.
 func (t *couplesTest) Signs() {
 	for _, name := range t.want() {
 		pair, _ := t.tests[name].rail(t.result.Rig)
@@ -319,8 +319,8 @@ func serverQuiet(r steps.Result, server steps.Output, rep *registry.Report) bool
 	return !found
 }
 
-// byName sorts tests by their names; ok is false where one is there twice, or that nobody
-// wanted. What such a one moved is in the counters of some rail, so no account would be right.
+// byName sorts tests by their names; ok is false where one is there twice, or that no one wanted. What such a one
+// moved is in the counters of some rail, so no account would be right.
 func byName(all []dualTest, want []string, rep *registry.Report) (tests map[string]dualTest, ok bool) {
 	tests, ok = map[string]dualTest{}, true
 	for _, t := range all {
@@ -334,9 +334,9 @@ func byName(all []dualTest, want []string, rep *registry.Report) (tests map[stri
 	return tests, ok
 }
 
-// allMeasured reports whether each of the tests that are wanted has a figure. What can't be
-// read is told once for all tests of one reason, as it mostly is the same for all of them.
-// A test that failed is a FAIL of the rail, and one whose output can't be read is nobody's fault yet.
+// allMeasured reports whether each of the tests that are wanted has a figure. What can't be read is told once for all
+// tests of one reason, as it mostly is the same for all of them. A test that failed is a FAIL of the rail, and one
+// whose output can't be read is no one's fault yet.
 func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *registry.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
@@ -359,7 +359,7 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 				causes = append(causes, f)
 			}
 			failed[f] = append(failed[f], strconv.Quote(name))
-		case len(t.Rows) == 0 || t.Err != "": // rows of which one could not be read are no result
+		case len(t.Rows) == 0 || t.Err != "": // rows of which one could not be read are not result
 			unread[registry.OrUnknown(t.Err)] = append(unread[registry.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s, which is not a result", name,

@@ -80,7 +80,7 @@ func TestEndsOfPerftest(t *testing.T) {
 	}
 }
 
-// The RoCE MTU of a test is that of the ports, or somebody asked for another one.
+// The RoCE MTU of a test is that of the ports, or a user asked for another one.
 func TestOtherMTU(t *testing.T) {
 	rig := kindtest.Spark()
 	for e := range rig.Nodes {

@@ -17,8 +17,7 @@ import (
 	"github.com/railbench/railbench/steps/verify"
 )
 
-// A loadTest is one tool of a cell that keeps rails busy for a time: ib_write_bw -D on a rail,
-// or iperf3 beside it.
+// A loadTest is one tool of a cell that keeps rails busy for a time: ib_write_bw -D on a rail, or iperf3 next to it.
 type loadTest struct {
 	Name string // "rail 1", "half" or "tcp"
 	Exit int    // the script's own 0 or 1, not the tool's status
@@ -101,8 +100,8 @@ func (l *loadRun) ports() (all []traffic.Port) {
 	return all
 }
 
-// judgeLoad holds a load that ran to its end against what its rails can carry, where somebody
-// measured that, and against what their counters saw.
+// judgeLoad holds a load that ran to its end against what its rails can carry, where a user measured that, and
+// against what their counters saw.
 func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := registry.Gate(c, r); done {
 		return v
@@ -192,7 +191,7 @@ func (l *loadRun) Figure(traffic.Accounted) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{registry.Capital(l.names()), l.beside()}, args...)...)
 	})
 	l.eachRail()
-	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
+	// A sum of two ways, or what TCP left, is not a figure that another cell could stand next to it.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
 			What: steps.Throughput, Value: registry.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
@@ -346,7 +345,7 @@ func (l *loadRun) names() string {
 	return "rails " + registry.And(all)
 }
 
-// beside says what the figure of RDMA is not alone.
+// next to says what the figure of RDMA is not alone.
 func (l *loadRun) beside() string {
 	switch {
 	case l.bothWays:
@@ -357,8 +356,8 @@ func (l *loadRun) beside() string {
 	return ""
 }
 
-// band is what the rails can carry; none for what nobody measured.
-// The message and the payload are the least of all tests, as each has to be long enough for a band to hold.
+// band is what the rails can carry; none for what no one measured. The message and the payload are the least of all
+// tests, as each has to be long enough for a band to hold.
 func (l *loadRun) band() limits.Band {
 	switch {
 	case l.bothWays:

@@ -176,7 +176,7 @@ func TestLoadOfInfiniBand(t *testing.T) {
 	}
 }
 
-// What nobody measured has no band, and no FAIL; it says what it is.
+// What no one measured has no band, and no FAIL; it says what it is.
 func TestLoadWithoutABand(t *testing.T) {
 	c, rig := kindtest.Cell(t, "load-both-ways"), kindtest.Spark()
 	text := strings.Replace(kindtest.LoadSection("rail 1", "rocep1s0f0", 185), "RDMA_Write BW",

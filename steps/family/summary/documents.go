@@ -4,8 +4,8 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 )
 
-// What the documents measured or claim, as data. A summary shows it beside what
-// was measured here, and beside what is the case where a document is wrong.
+// What the documents measured or claim, as data. A summary shows it next to what was measured here, and next to what
+// is the case where a document is wrong.
 
 // The documents, by their number.
 var documentNames = map[string]string{
@@ -21,7 +21,7 @@ type documented struct {
 	value float64
 	from  []string // numbers of documents
 	fact  string   // what is the case, where it is another or says too little
-	// wrong says that it is no figure of this test: of another unit, or never measured.
+	// wrong says that it is not a figure of this test: of another unit, or never measured.
 	wrong bool
 }
 

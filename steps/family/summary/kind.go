@@ -1,5 +1,5 @@
-// Package summary is the cells that put a session together: its figures beside the documents' and
-// the limits. It reports and judges nothing.
+// Package summary is the cells that put a session together: its figures next to the documents' and the limits. It
+// reports and judges nothing.
 package summary
 
 import (

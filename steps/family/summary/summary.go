@@ -32,8 +32,8 @@ type reading struct {
 	narrow string
 	figure steps.Figure
 	with   string // the conditions that it was measured under
-	// first is set for the reading that stands beside the documents' figure of its
-	// cell; again for those of further rails, which say the same.
+	// first is set for the reading that stands next to the documents' figure of its cell; again for those of further
+	// rails, which say the same.
 	first, again bool
 	bonded       bool // the way led over a bond
 }
@@ -80,9 +80,8 @@ type tail struct {
 	p95, p99 float64 // 0 where it was not measured
 }
 
-// summarize is the cell "summary": what this session measured, beside what the
-// documents say and what the hardware can do. It reports and does not judge: each
-// figure has the verdict of its own cell beside it.
+// summarize is the cell "summary": what this session measured, next to what the documents say and what the hardware
+// can do. It reports and does not judge: each figure has the verdict of its own cell next to it.
 func summarize(h steps.History) steps.Verdict {
 	if len(h.Outcomes) == 0 {
 		return registry.Inconclusive(steps.NothingRan, "Nothing ran in this session yet. Run some cells first, for example "+
@@ -474,8 +473,8 @@ const (
 	largestKVSize = 100_000
 )
 
-// kvSizes reads a list like "1,4,8,40", GB. What is no size is told and left out; an empty list
-// is the tutorial's three.
+// kvSizes reads a list like "1,4,8,40", GB. What is not a size is told and left out; an empty list is the tutorial's
+// three.
 func kvSizes(list string, rep *registry.Report) (sizes []float64) {
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		gb, err := strconv.ParseFloat(word, 64)

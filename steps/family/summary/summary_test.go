@@ -299,8 +299,8 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 	}
 }
 
-// Two rails at once are beside what both of them carry, and decide what a second
-// one is good for where NIXL did not run.
+// Two rails at once are next to what both of them carry, and decide what a second one is good for where NIXL did not
+// run.
 func TestSummaryOfTwoRails(t *testing.T) {
 	rig := kindtest.Spark()
 	dual := steps.Outcome{
@@ -380,7 +380,7 @@ func points(c steps.Chart) (all []steps.Point) {
 	return all
 }
 
-// A test over a bond is beside what the bond's links carry, also when it is gone.
+// A test over a bond is next to what the bond's links carry, also when it is gone.
 func TestSummaryRemembersTheBond(t *testing.T) {
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
 	status := steps.Outcome{
@@ -427,7 +427,7 @@ func TestSummaryOfLatencies(t *testing.T) {
 	}
 }
 
-// On soft-RoCE there is no limit to be beside.
+// On soft-RoCE there is no limit to be next to it.
 func TestSummaryWithoutLimits(t *testing.T) {
 	rig := kindtest.Virtual()
 	v := summaryOf(rig, writes(rig, 0.1))

@@ -256,8 +256,8 @@ func matrixName(x reading) string {
 	return strings.TrimLeft(strings.TrimPrefix(x.name, "nixlbench"), ", ")
 }
 
-// sentByRail is what each rail of this end sent, those that were used first of all.
-// A rail that the test did not name is shown from 1 % on, below which it is somebody's chatter.
+// sentByRail is what each rail of this end sent, those that were used first of all. A rail that the test did not name
+// is shown from 1 % on, below which it is another user's chatter.
 func sentByRail(o steps.Outcome) (gigabytes, split string) {
 	sums := map[int]float64{}
 	for _, s := range o.Result.Stages {
@@ -566,8 +566,8 @@ func (r recap) charts() []steps.Chart {
 	return all
 }
 
-// mtus are the RoCE MTUs that the figures of RDMA that count were measured with. Of several,
-// none stands beside another without its own.
+// mtus are the RoCE MTUs that the figures of RDMA that count were measured with. Of several, none stands next to
+// another without its own.
 func (r recap) mtus() (all []int) {
 	for _, x := range r.rates {
 		if x.good() && !isTCP(x) && !slices.Contains(all, x.figure.MTU) {

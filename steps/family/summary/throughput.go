@@ -9,12 +9,12 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// A demo is a cell of the part on throughput, or one that stands beside it.
+// A demo is a cell of the part on throughput, or one that stands next to it.
 type demo struct {
 	cell, name string
-	// against is the cell whose figure stands beside this one's, where their conditions are equal.
+	// against is the cell whose figure stands next to this one's, where their conditions are equal.
 	against string
-	beside  bool // it is no cell of the part: shown where it ran
+	beside  bool // it is not a cell of the part: shown where it ran
 }
 
 func demos() []demo {
@@ -32,8 +32,8 @@ func demos() []demo {
 	}
 }
 
-// throughput is the cell "throughput": what the part on throughput demos measured, beside the
-// COTS report's figures. It judges nothing.
+// throughput is the cell "throughput": what the part on throughput demos measured, next to the COTS report's figures.
+// It judges nothing.
 func throughput(h steps.History) steps.Verdict {
 	r := recap{History: h}
 	var rep registry.Report
@@ -148,8 +148,8 @@ func (r recap) notGood() string {
 		registry.Plural(len(all), "it", "them"))
 }
 
-// beside is a figure against another one that was measured under equal conditions, over the same
-// number of rails; empty where there is none.
+// next to is a figure against another one that was measured under equal conditions, over the same number of rails;
+// empty where there is none.
 func (r recap) beside(x reading) string {
 	i := slices.IndexFunc(demos(), func(d demo) bool { return d.cell == x.cell })
 	if i < 0 || demos()[i].against == "" || !x.good() {

@@ -1,6 +1,5 @@
-// Package tcp is what iperf3 and railbench stream measure over rails or a bond, and which links
-// carried it. TCP ends at processors, not at the link: its bands are what somebody measured, and
-// wide.
+// Package tcp is what iperf3 and railbench stream measure over rails or a bond, and which links carried it. TCP ends
+// at processors, not at the link: its bands are what a user measured, and wide.
 package tcp
 
 import (

@@ -152,8 +152,8 @@ var streamCauses = []registry.Cause{
 	},
 }
 
-// Ends: a receiver that got something else than was sent ends with status 1, and says so in its
-// result, which Output tells.
+// Ends: a receiver that got something else than was sent ends with status 1, and says so in its result, which Output
+// reports.
 func (t *streamTest) Ends() bool {
 	rig, rep := t.result.Rig, t.rep
 	for _, o := range []*steps.Output{t.server, t.client} {
@@ -192,7 +192,7 @@ func (t *streamTest) Ends() bool {
 	return t.stage.Err == ""
 }
 
-// Output reads what both ends tell, and holds one against the other.
+// Output reads what both ends report, and holds one against the other.
 func (t *streamTest) Output() bool {
 	var ok1, ok2 bool
 	t.sent, ok1 = registry.Value[parse.Stream](t.result, *t.client, t.rep)
@@ -244,8 +244,8 @@ func (t *streamTest) whole() bool {
 	return lost+corrupt+cut == 0
 }
 
-// notOfThisRun says why what the ends tell is not of the run that was started: other addresses,
-// streams, blocks or a shorter time.
+// notOfThisRun says why what the ends report is not of the run that was started: other addresses, streams, blocks or
+// a shorter time.
 func (t *streamTest) notOfThisRun() string {
 	const tool = "send"
 	want := 0
@@ -271,8 +271,7 @@ func (t *streamTest) notOfThisRun() string {
 			case sized && w.Bytes != w.Blocks*float64(block):
 				return fmt.Sprintf("%.0f blocks have %.0f bytes instead of %d each", w.Blocks, w.Bytes, block)
 			}
-			// It tells rates with six digits and times to the microsecond: what is further apart is no
-			// rounding.
+			// It reports rates with six digits and times to the microsecond: what is further apart is not a rounding.
 			if why := verify.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
 				return why
 			}
@@ -311,8 +310,8 @@ func (t *streamTest) disagree() string {
 	return ""
 }
 
-// Flows are one a rail, counted by the interfaces.
-// What is counted beside the payload is railbench's own header of each block, and TCP's of each segment.
+// Flows are one a rail, counted by the interfaces. What is counted next to the payload is railbench's own header of
+// each block, and TCP's of each segment.
 func (t *streamTest) Flows() (all []traffic.Flow) {
 	from, to := t.client.End, t.client.End.Other()
 	for i, w := range t.got.Ways {

@@ -77,9 +77,8 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict(lead, links, note, floor)
 }
 
-// singleThreads says which end served several streams with one thread, as iperf3 did before
-// 3.16: one core then ends them all, as it ends one. It is empty where none did, and where
-// no end tells its version.
+// singleThreads says which end served several streams with one thread, as iperf3 did before 3.16: one core then ends
+// them all, as it ends one. It is empty where none did, and where no end reports its version.
 func singleThreads(rig steps.Rig, s steps.Stage, test parse.Iperf3) string {
 	if test.Streams < 2 {
 		return ""
@@ -382,10 +381,10 @@ func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	return ""
 }
 
-// iperfWrite is how much a client of iperf3 writes at once where nobody asks for another size, bytes.
+// iperfWrite is how much a client of iperf3 writes at once where no one asks for another size, bytes.
 const iperfWrite = 128 << 10
 
-// otherOptions says where a report is of a test that was told otherwise than its script tells iperf3, or
+// otherOptions says where a report is of a test that was told otherwise than its script reports iperf3, or
 // contradicts what it was told.
 func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	calls := func(options ...string) bool {
@@ -424,8 +423,8 @@ func tcpRoles(s steps.Stage) (client, server *steps.Output) {
 	return client, server
 }
 
-// ownError tells what iperf3 says went wrong: with -J it ends with status 0 where it
-// failed, so its own word comes first.
+// ownError says what iperf3 says went wrong: with -J it ends with status 0 where it failed, so its own word comes
+// first.
 func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *registry.Report) bool {
 	v, ok := o.Value.(parse.Iperf3)
 	if !ok || v.Error == "" {
@@ -499,13 +498,12 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 	return registry.And(all), differ
 }
 
-// A tcpBand is what TCP should reach over a path, payload. What one stream reaches is
-// anything between two figures, as processors end it: less than usual is no fault yet, and
-// only less than anybody saw is.
+// A tcpBand is what TCP should reach over a path, payload. What one stream reaches is anything between two figures,
+// as processors end it: less than usual is not a fault yet, and only less than anybody saw is.
 type tcpBand struct {
 	limits.Band
 	passes, fails rate.Payload // from which it passes, and below which it fails
-	// least says that what is expected is no more than a floor: nobody measured so many streams there.
+	// least says that what is expected is no more than a floor: no one measured so many streams there.
 	least bool
 }
 
@@ -557,8 +555,8 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	return b
 }
 
-// tcpLimit is what the links of a path and the PCIe links behind them carry at one end.
-// none says why nobody knows, and soft that no hardware limits it.
+// tcpLimit is what the links of a path and the PCIe links behind them carry at one end. none says why no one knows,
+// and soft that no hardware limits it.
 func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit rate.Payload, none string, soft bool) {
 	together := func(a, b rate.Payload) rate.Payload { return a + b }
 	if streams == 1 {
@@ -599,9 +597,9 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	return limits.Lesser(limit, all), "", false
 }
 
-// judgeTCPFigure puts the figure on record and says how it stands. The order is that of what
-// explains more: more than the hardware allows is no measurement, next to nothing is lost
-// packets whatever the band, and only then is there a share of the band.
+// judgeTCPFigure puts the figure on record and says how it stands. The order is that of what explains more: more than
+// the hardware allows is not a measurement, next to nothing is lost packets whatever the band, and only then is there
+// a share of the band.
 func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *registry.Report) {
 	e := &steps.Expected{From: b.From}
 	over := rate.Payload(limits.OverShare.Value()) * b.Limit
@@ -620,7 +618,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	way, _ := overPath(r.Rig, p)
 	said := registry.Gbps(test.ReceivedGbps) + " over " + way
 	zero := rate.Payload(limits.TCPNearZero.Value())
-	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
+	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is not a sign
 	if differ && !nearZero {
 		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s. Set all alike", mtus)
 	}
@@ -699,10 +697,9 @@ func (t *tcpTest) Signs() {
 	rep.Add(steps.PacketsResent, steps.Warn, "%s", cause)
 }
 
-// resent tells of segments that were sent again, where they are more than a link of one's own loses; empty where they
-// aren't, or nobody knows.
-// Retransmits are counted in segments, bytes by the receiver: an estimate, and as such it is compared with a
-// share far above a link's own.
+// resent reports segments that were sent again, where they are more than a link of one's own loses; empty where they
+// aren't, or no one knows. Retransmits are counted in segments, bytes by the receiver: an estimate, and as such it is
+// compared with a share far above a link's own.
 func resent(test parse.Iperf3) string {
 	if test.MSSBytes <= 0 || test.Retransmits <= 0 {
 		return ""
@@ -764,7 +761,7 @@ func lossSigns(test parse.Iperf3) string {
 	return " (" + registry.And(signs) + ")"
 }
 
-// plainMTU is Ethernet's own, below which nobody measured TCP.
+// plainMTU is Ethernet's own, below which no one measured TCP.
 const plainMTU = 1500
 
 // tcpCause looks for what ends TCP early, the surest sign first.
@@ -785,7 +782,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 		}
 	}
 	for _, b := range s.Bytes {
-		// A third node is no end of the path, and has no rails in it.
+		// A third node is not an end of the path, and has no rails in it.
 		if int(b.End) < len(p.Rails) && b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
 			return steps.OtherTraffic, fmt.Sprintf("Other traffic of %.1f Gb/s was on %s at %s. Stop it", b.IdleGbps,
 				b.Dev, r.Rig.NameOf(b.End))
@@ -817,7 +814,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 func (t *tcpTest) Flows() []traffic.Flow {
 	from := t.from()
 	mss := float64(t.read.MSSBytes)
-	if mss <= 0 { // iperf3's text doesn't tell it: full segments then
+	if mss <= 0 { // iperf3's text doesn't report it: full segments then
 		mss = float64(t.path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
 	f := traffic.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)

@@ -325,8 +325,8 @@ func TestTCP(t *testing.T) {
 		steps.CannotRun)
 }
 
-// A third node's counters are in every result, and it is no end of the path.
-// Socket buffers that were asked for are the cause of a low rate, and the seconds left out that of more bytes.
+// A third node's counters are in every result, and it is not an end of the path. Socket buffers that were asked for
+// are the cause of a low rate, and the seconds left out that of more bytes.
 func TestTCPOptions(t *testing.T) {
 	cell := kindtest.Cell(t, "tcp-single")
 	slow := kindtest.TCP(kindtest.Spark(), 2.1, 1)

@@ -61,7 +61,7 @@ func Dual[T any](rig steps.Rig, figures map[string]float64, parser func(string) 
 		if !ran {
 			continue
 		}
-		// Those beside each other begin together, each with 20 ms around its bytes.
+		// Those next to each other begin together, each with 20 ms around its bytes.
 		took := float64(iterations) * messageBytes * 8 / rate / 1e9
 		if !strings.HasSuffix(name, "beside first") {
 			began += 10

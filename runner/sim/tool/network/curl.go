@@ -17,10 +17,9 @@ import (
 	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
-// curl is one request: -s -S -f -o -w -X -H -d -m and --connect-timeout, to a port
-// of the node itself. Nothing else on the rig speaks HTTP.
-// limit is real time: who answers is outside of the rig. began is by the rig's clock, for the time that an
-// error tells.
+// curl is one request: -s -S -f -o -w -X -H -d -m and --connect-timeout, to a port of the node itself. Nothing else
+// on the rig speaks HTTP. limit is real time: who answers is outside of the rig. began is by the rig's clock, for the
+// time that an error reports.
 type curl struct {
 	c                  *host.Call
 	url                *url.URL
@@ -142,9 +141,8 @@ func (p *curl) set(letter byte, value string) bool {
 	return true
 }
 
-// failed tells an error as curl does: -s is silent about it, unless -S.
-// code is one of curl(1)'s exit codes, by which scripts tell a refused connection (7) from an answer that never
-// came (28).
+// failed reports an error as curl does: -s is silent about it, unless -S. code is one of curl(1)'s exit codes, by
+// which scripts report a refused connection (7) from an answer that never came (28).
 func (p *curl) failed(code int, why string) int {
 	if p.silent && !p.show {
 		return code
@@ -152,8 +150,8 @@ func (p *curl) failed(code int, why string) int {
 	return p.c.Fail(code, "curl: (%d) %s", code, why)
 }
 
-// run makes the request and prints what came, up to 1 MiB: no answer on the rig has more. The rig's time stands
-// still meanwhile, since nobody knows when somebody outside answers.
+// run makes the request and prints what came, up to 1 MiB: no answer on the rig has more. The rig's time stands still
+// meanwhile, since it is unknown when a user outside answers.
 func (p *curl) run(ctx context.Context) int {
 	method := p.method
 	if method == "" {
@@ -248,7 +246,7 @@ func (p *curl) explain(ctx context.Context, err error) int {
 	took := strconv.FormatInt((p.c.Node.Rack.Clock.Now() - p.began).Milliseconds(), 10)
 	switch {
 	case errors.Is(context.Cause(ctx), errCurlLimit):
-		// The time of the nodes stands still while somebody outside is to answer.
+		// The time of the nodes stands still while a user outside is to answer.
 		took = strconv.FormatInt(p.limit.Milliseconds(), 10)
 		return p.failed(28, "Operation timed out after "+took+" milliseconds with 0 bytes received")
 	case ctx.Err() != nil:

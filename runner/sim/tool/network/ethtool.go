@@ -58,7 +58,7 @@ func runEthtool(_ context.Context, c *host.Call) int {
 			c.Printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n"+
 				"     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n",
 				p.RcvPackets, p.Rcv, p.XmitPackets, p.Xmit)
-			// Of a bad cable's errors most are put right; how they are shared out is chosen.
+			// Of a bad cable's errors most are corrected; how they are shared out is chosen.
 			bad := d.Func.CableErrors()
 			c.Printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n"+
 				"     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n"+

@@ -75,7 +75,7 @@ func runIP(_ context.Context, c *host.Call) int {
 	return code
 }
 
-// rules are the kernel's own: nobody has set others on a simulated node.
+// rules are the kernel's own: no one has set others on a simulated node.
 func (ip *ipCall) rules() {
 	ip.Println("0:\tfrom all lookup local\n32766:\tfrom all lookup main")
 	if !ip.v6 {
@@ -180,7 +180,7 @@ func (ip *ipCall) shown(d *net.Netdev) []net.Address {
 // flagNames are in the order in which iproute2 prints them, which is not that of their bits.
 func flagNames(d *net.Netdev) []string {
 	var f []string
-	// First, as iproute2 prints it: it is no flag of the kernel's but the lack of LOWER_UP.
+	// First, as iproute2 prints it: it is not a flag of the kernel's but the lack of LOWER_UP.
 	if d.Up && !d.Carrier() {
 		f = append(f, "NO-CARRIER")
 	}
@@ -292,7 +292,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 
 // lifetimes are the seconds that an address is still valid and preferred.
 func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
-	if !a.Dynamic && a.Addr().Is4() { // the kernel tells of it at most that it is deprecated
+	if !a.Dynamic && a.Addr().Is4() { // the kernel reports it at most that it is deprecated
 		return math.MaxUint32, math.MaxUint32
 	}
 	// Lifetimes count down in the kernel, second by second.

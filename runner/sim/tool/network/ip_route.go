@@ -50,8 +50,8 @@ func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
 	return f
 }
 
-// tableName is a table by its name, where it was given by its number.
-// A user's own tables keep their numbers: nobody has named them.
+// tableName is a table by its name, where it was given by its number. A user's own tables keep their numbers: no one
+// has named them.
 func tableName(text string) string {
 	switch text {
 	case "254":
@@ -291,8 +291,8 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	return ip.putRoute(verb, r)
 }
 
-// throughGateway finds the interface that leads to a route's gateway; it is false where the
-// gateway is no neighbour.
+// throughGateway finds the interface that leads to a route's gateway; it is false where the gateway is not a
+// neighbour.
 func (ip *ipCall) throughGateway(r *net.Route) bool {
 	if !r.Via.IsValid() || r.OnLink && r.Dev != "" {
 		return true
@@ -393,7 +393,7 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 		if !ip.Root {
 			return ip.denied()
 		}
-		// Without "nud permanent" what somebody has set stays, as with iproute2.
+		// Without "nud permanent" what a user has set stays, as with iproute2.
 		ip.Node.Fixed = slices.DeleteFunc(ip.Node.Fixed, func(n net.Neighbour) bool {
 			return (state == "permanent") != n.Learnt && (dev == "" || dev == n.Dev)
 		})
@@ -482,7 +482,7 @@ func (ip *ipCall) routeGet(args []string) int {
 	if !ok {
 		return ip.Fail(2, "RTNETLINK answers: Network is unreachable")
 	}
-	// ip tells for whom the kernel was asked: a rule may be a user's.
+	// ip reports for whom the kernel was asked: a rule may be a user's.
 	_, uid := linux.User(ip.Call)
 	o := JSONObject{{"dst", a.String()}}
 	line := a.String()

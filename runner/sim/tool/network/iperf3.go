@@ -50,7 +50,7 @@ type iperfServer struct {
 	accept chan *iperfTest
 }
 
-// BusyIperf is a server that tells every client that it is busy.
+// BusyIperf is a server that informs every client that it is busy.
 func BusyIperf() any { return &iperfServer{busy: true} }
 
 // An iperfTest is a client that has found its server.
@@ -175,8 +175,8 @@ func iperfOption(args []string) (option, value string, rest []string, why string
 
 // set does what an option says: it may be unknown, or have a value that isn't good.
 func (p *iperf) set(option, value string) (known, good bool) {
-	// What is out of range is as bad as what is no number.
-	// A day and 128 streams are its own limits (MAX_TIME and MAX_STREAMS in iperf_api.h).
+	// What is out of range is as bad as what is not a number. A day and 128 streams are its own limits (MAX_TIME and
+	// MAX_STREAMS in iperf_api.h).
 	number := func(into *int, high int) bool {
 		v, err := strconv.Atoi(value)
 		*into = v
@@ -243,7 +243,7 @@ func (p *iperf) print(o JSONObject) {
 	p.c.Println(string(b))
 }
 
-// flush shows what there is where somebody watches; a pipe waits for the exit.
+// flush shows what there is where a user watches; a pipe waits for the exit.
 func (p *iperf) flush() {
 	if p.c.Live {
 		p.c.Out.Flush()
@@ -500,7 +500,7 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 	c.Println(iperfDash)
 	c.Println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
 	total, all := 0.0, 0
-	// The client tells of both ends, since the server has sent it its account; a server of itself alone.
+	// The client reports both ends, since the server has sent it its account; a server of itself alone.
 	ends := func(id string, bytes float64, n int) {
 		if sends || !p.server {
 			p.row(id, 0, t.seconds, bytes, resentText(n)+"             sender")
@@ -641,7 +641,7 @@ func (p *iperf) object(t *iperfTest, sends bool) JSONObject {
 		}
 		return []JSONField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
 	}
-	// A second is iperf3's interval; other ones nobody asks for here.
+	// A second is iperf3's interval; other ones no one asks for here.
 	every := 1
 	if p.silent {
 		every = t.seconds // one interval, which is the whole test

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A JSONObject keeps its fields in order, as iproute2 prints them.
-// encoding/json would sort a map's; order matters to nobody but people, who compare by eye.
+// A JSONObject keeps its fields in order, as iproute2 prints them. encoding/json would sort a map's; order matters to
+// no one but people, who compare by eye.
 type JSONObject []JSONField
 
 // A JSONField is a name and what encoding/json makes of a value.

@@ -193,8 +193,7 @@ func (l yamlLine) under(n *yaml.Node) (all []yamlLine) {
 	return all
 }
 
-// What netplan knows of the keys that a bond of two links needs, and the others
-// that stand beside them.
+// What netplan knows of the keys that a bond of two links needs, and the others that stand next to them.
 var (
 	netplanTop = []string{
 		"version", "renderer", "ethernets", "bonds", "bridges", "vlans", "wifis",

@@ -92,7 +92,7 @@ func netplanWrite(c *host.Call, root string) int {
 	devices := netplanDevices(c, root)
 	for at := 1; at < len(dir); at++ {
 		if dir[at] == '/' {
-			_ = c.Node.Mkdir(dir[:at], c.Root, 0o755) // the file's own making tells what is wrong
+			_ = c.Node.Mkdir(dir[:at], c.Root, 0o755) // the file's own making says what is wrong
 		}
 	}
 	_ = c.Node.Mkdir(dir, c.Root, 0o700)

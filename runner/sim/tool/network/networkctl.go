@@ -59,8 +59,8 @@ func networkdList(c *host.Call, names []string) {
 	}
 }
 
-// networkdHas reports whether networkd configures an interface: rail 2, unless a file that
-// comes before its own tells it to leave that alone.
+// networkdHas reports whether networkd configures an interface: rail 2, unless a file that comes before its own
+// informs it to leave that alone.
 func networkdHas(n *host.Node, d *net.Netdev) bool {
 	if !n.Flawed(linux.TwoManagers) || len(n.Functions) < 2 || n.Functions[1].Netdev != d {
 		return false

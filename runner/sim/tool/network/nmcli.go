@@ -74,11 +74,11 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 		case verb == "set" && len(args) == 3 && args[1] == "managed":
 			c.Node.LetGo[name] = args[2] == "no"
 			delete(c.Node.Unmanaged, name) // a word of root's comes before the configuration's
-			// Taken or let go: Activate leaves alone what is nobody's.
+			// Taken or let go: Activate leaves alone what is no one's.
 			if d.Running() {
 				c.Node.Activate(d)
 			}
-		// What the profile had set goes, and what somebody else has set stays.
+		// What the profile had set goes, and what another user has set stays.
 		case verb == "disconnect":
 			if p, err := netip.ParsePrefix(c.Node.Profiles[name]); err == nil {
 				d.DelAddr(p)

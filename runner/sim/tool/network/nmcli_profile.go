@@ -96,11 +96,11 @@ func nmBond(c *host.Call, k host.Keyfile, b *net.Netdev) int {
 	n := c.Node
 	miimon, _ := strconv.Atoi(k["bond.miimon"]) // none is 0, as the driver has it
 	if b == nil {
-		// NetworkManager loads the driver with max_bonds=0 by itself: nobody has asked for a bond0.
+		// NetworkManager loads the driver with max_bonds=0 by itself: no one has asked for a bond0.
 		n.LoadBonding(0)
 		b = n.NewBond(k["connection.interface-name"], net.BondState{})
 	}
-	// The driver takes another mode as long as it holds nobody.
+	// The driver takes another mode as long as it holds no one.
 	if b.Bond != nil && len(b.Slaves()) == 0 {
 		b.SetUp(false)
 		b.Bond.Mode, b.Bond.Policy, b.Bond.Miimon = k["bond.mode"], k["bond.xmit_hash_policy"], miimon

@@ -20,7 +20,7 @@ type echoing struct {
 	// As it was given; target is its address.
 	host   string
 	target netip.Addr
-	// Peer is nil where nobody answers.
+	// Peer is nil where no one answers.
 	way    net.Way
 	size   int
 	packet int // on the wire, without Ethernet's header
@@ -31,7 +31,7 @@ type echoing struct {
 	tooLong, lost bool
 	// What the path loses, it loses of pings, too: one in 25.
 	resends bool
-	// queued is what the queues that somebody has set at both ends do to a ping and its answer.
+	// queued is what the queues that a user has set at both ends do to a ping and its answer.
 	queued net.Queue
 
 	interval, wait, deadline time.Duration // -i, -W and -w; a deadline of 0 is none
@@ -103,8 +103,7 @@ func (p *echoing) parse() (ok bool) {
 // leastInterval is what a user may not go below (MIN_USER_INTERVAL_MS of iputils' ping.h).
 const leastInterval = 2 * time.Millisecond
 
-// timing reads the times. Nobody may send without a pause here, root neither: the nodes' time
-// would stand still.
+// timing reads the times. No one may send without a pause here, root neither: the nodes' time would stand still.
 func (p *echoing) timing() (code int) {
 	for _, t := range []struct {
 		letter    byte
@@ -217,10 +216,10 @@ func (p *echoing) run(ctx context.Context) bool {
 	}
 }
 
-// sendTime is what ping's clock says that one echo takes beside the interval.
+// sendTime is what ping's clock says that one echo takes next to the interval.
 const sendTime = 12 * time.Millisecond
 
-// pause waits for the instant of the next echo. Where nobody sees them one by one, the instants of several are waited
+// pause waits for the instant of the next echo. Where no one sees them one by one, the instants of several are waited
 // for at once: each would be an event for all that waits on the rig, and the checks send hundreds over each link.
 func (p *echoing) pause(ctx context.Context) bool {
 	if p.ahead > 0 {
@@ -236,8 +235,7 @@ func (p *echoing) pause(ctx context.Context) bool {
 	return p.c.Node.Rack.Clock.Sleep(ctx, time.Duration(n)*p.interval)
 }
 
-// lose sends what nobody answers. Without an answer to ARP the kernel says so after three
-// seconds.
+// lose sends what no one answers. Without an answer to ARP the kernel says so after three seconds.
 func (p *echoing) lose() {
 	if p.way.Peer == nil && p.wait >= 3*time.Second && !p.quiet {
 		p.errs++

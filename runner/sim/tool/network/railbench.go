@@ -124,7 +124,7 @@ func (s *streamEnd) set(name, value string) (why string) {
 		var d time.Duration
 		d, err = time.ParseDuration(value)
 		s.seconds = d.Seconds()
-	case "--gauge": // nobody has to listen there
+	case "--gauge": // no one has to listen there
 	default:
 		return "unknown flag: " + name
 	}
@@ -278,7 +278,7 @@ func (s *streamEnd) wait(ctx context.Context, ways []*streamWay) bool {
 	r := s.c.Node.Rack
 	for _, w := range ways {
 		for _, fl := range w.flows {
-			// What ends a flow early leaves a block that is cut: finish tells.
+			// What ends a flow early leaves a block that is cut: finish reports.
 			if err := r.Fabric.Wait(ctx, fl); err != nil && ctx.Err() != nil {
 				s.c.Locked(func() {
 					for _, w := range ways {

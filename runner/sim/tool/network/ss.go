@@ -9,9 +9,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runSs lists the ports that somebody listens on: -l, -t, -n, and -p and -e for who
-// it is. Only root sees the processes of others.
-// Neither addresses of connections nor other families: nobody on the rig looks for them.
+// runSs lists the ports that a user listens on: -l, -t, -n, and -p and -e for who it is. Only root sees the processes
+// of others. Neither addresses of connections nor other families: no one on the rig looks for them.
 func runSs(_ context.Context, c *host.Call) int {
 	set, _, _ := c.Flags("")
 	if !set.Has("H") {

@@ -166,7 +166,7 @@ func parseTcTime(text string) (time.Duration, bool) {
 // bitRate reads "5gbit": bits a second, by tc's units, and bits where there is none.
 func bitRate(text string) (float64, bool) {
 	text = strings.ToLower(text)
-	// Whichever comes first: what ends in a unit is no number without it.
+	// Whichever comes first: what ends in a unit is not a number without it.
 	for unit, bits := range map[string]float64{"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "": 1} {
 		number, is := strings.CutSuffix(text, unit)
 		if v, err := strconv.ParseFloat(number, 64); is && err == nil && v > 0 && v < 1e15 {

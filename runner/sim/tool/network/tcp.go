@@ -13,7 +13,7 @@ type tcpReach struct {
 	addr, src netip.Addr
 	way       net.Way
 	why       string // it can't be made, in the kernel's words; empty where it can
-	late      bool   // nobody says so: it takes until the kernel gives up
+	late      bool   // no one says so: it takes until the kernel gives up
 }
 
 // reachTCP looks for what listens on a port: by routes and listeners. bind, where not empty, is the

@@ -16,8 +16,8 @@ const etcdUnit = "etcd.service"
 // ubuntuEtcd is the release in Ubuntu 24.04.
 var ubuntuEtcd = etcdRelease{Server: "3.4.30", Cluster: "3.4.0"}
 
-// staleKeys are what two processes of nixlbench leave that were killed.
-// And one that is somebody else's: whoever clears theirs has to leave it.
+// staleKeys are what two processes of nixlbench leave that were killed. And one that is another user's: whoever
+// clears theirs has to leave it.
 func staleKeys() map[string]string {
 	return map[string]string{
 		"xferbench/default//size":                        "2",
@@ -50,7 +50,7 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 		return undo
 	}
 	p := n.Spawn([]string{"/usr/bin/etcd"}, true)
-	// It has been there for longer than any run, which is how a check tells.
+	// It has been there for longer than any run, which is how a check reports.
 	p.Started -= host.ForgottenFor
 	e := newEtcd(ubuntuEtcd, staleKeys())
 	n.Listeners[etcdPort] = &host.Listener{

@@ -20,7 +20,7 @@ const (
 	fillRate = 6e9
 	// initTime is what NIXL and UCX take to start.
 	initTime = 400 * time.Millisecond
-	// rowTime passes between two rows: the ends tell each other what comes next.
+	// rowTime passes between two rows: the ends report each other what comes next.
 	rowTime = 150 * time.Millisecond
 	// abort is the exit status of a process that ended with SIGABRT.
 	abort = 134
@@ -99,7 +99,7 @@ func (b *nixlbench) say(format string, args ...any) {
 	b.c.Out.Flush()
 }
 
-// runNixlbench is either end: which one it is only the meeting tells.
+// runNixlbench is either end: which one it is only the meeting reports.
 func runNixlbench(ctx context.Context, c *host.Call) int {
 	b := &nixlbench{c: c, done: make(chan struct{}, 1024), gone: make(chan struct{})}
 	lacks := false
@@ -179,7 +179,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 	if b.rank == 0 {
 		role = "initiator"
 	}
-	// gethostname() of the node is in it, by which a reader tells which end's output this is.
+	// gethostname() of the node is in it, by which a reader says which end's output this is.
 	b.say("Init nixl worker, dev %s rank %d, type %s, hostname %s", s["device_list"], b.rank, role, n.Name)
 	// UCX reads its environment; nixlbench sets UCX_NET_DEVICES for it by --device_list.
 	env := c.Env

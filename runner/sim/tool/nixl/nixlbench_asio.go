@@ -33,7 +33,7 @@ type asioLink struct {
 	// Under the rig's lock, as ends is.
 	taken bool
 	ends  [2]*nixlbench
-	// What each rank has not read yet. More than fit are lost, as nobody ever sends.
+	// What each rank has not read yet. More than fit are lost, as no one ever sends.
 	in [2]chan string
 }
 
@@ -46,7 +46,7 @@ func (a *asioRuntime) join(context.Context) (rank, code int) {
 	if err != nil {
 		return 0, a.abort("from_string: Invalid argument")
 	}
-	// The line comes before the socket, and nobody is as fast as that.
+	// The line comes before the socket, and no one is as fast as that.
 	b.c.Locked(func() {
 		if !a.bind(addr) {
 			rank = 1
@@ -95,7 +95,7 @@ func (a *asioRuntime) connect(addr netip.Addr) {
 	}
 }
 
-// barrier tells the other end and waits for its word.
+// barrier reports the other end and waits for its word.
 func (a *asioRuntime) barrier(ctx context.Context, id string) int {
 	a.barriers++
 	a.send(fmt.Sprintf("%s/%d", id, a.barriers))
@@ -172,7 +172,7 @@ func (a *asioRuntime) close() {
 	})
 }
 
-// abort is the end by an exception that nobody catches.
+// abort is the end by an exception that no one catches.
 func (a *asioRuntime) abort(what string) int {
 	return a.b.c.Fail(abort, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  %s", what)
 }

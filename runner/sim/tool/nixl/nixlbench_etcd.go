@@ -35,7 +35,7 @@ type etcdRuntime struct {
 	b     *nixlbench
 	http  *http.Client
 	group string // xferbench/GROUP/
-	// generation tells a barrier from the one before.
+	// generation reports a barrier from the one before.
 	generation int
 }
 
@@ -128,7 +128,7 @@ func (e *etcdRuntime) list(ctx context.Context, dir string) ([]etcdKV, error) {
 	return out.KVs, err
 }
 
-// get is a key's value; ok is false where there is none, and where nobody can say.
+// get is a key's value; ok is false where there is none, and where no one can say.
 func (e *etcdRuntime) get(ctx context.Context, key string) (value string, ok bool, err error) {
 	var out struct {
 		KVs []etcdKV `json:"kvs"`

@@ -33,8 +33,8 @@ var (
 	gflagParts     = regexp.MustCompile(`^-(\w+) .*type: (\w+) default: (\S*)`)
 )
 
-// newerFlags are those that a nixlbench of NIXL 1.0 lacks.
-// What --help lacks is how railbench tells the releases apart.
+// newerFlags are those that a nixlbench of NIXL 1.0 lacks. What --help lacks is how railbench distinguishes the
+// releases.
 var newerFlags = []string{
 	"asio_address", "asio_port", "reregister_mem", "pipeline_depth",
 	"use_hugepages", "prepared_xfer", "infinia_config_file",
@@ -121,7 +121,7 @@ func (b *nixlbench) parse() (code int, ok bool) {
 		args = args[1:]
 		// As gflags does, with one dash or two.
 		if len(a) < 2 || a[0] != '-' {
-			continue // what is no flag is ignored
+			continue // what is not a flag is ignored
 		}
 		if a == "--" {
 			break
@@ -204,8 +204,7 @@ func refusedFlag(args []string) string {
 	return ""
 }
 
-// check is the program's own look at its flags, in its order: of several things that are wrong it tells the
-// first.
+// check is the program's own look at its flags, in its order: of several things that are wrong it reports the first.
 func (b *nixlbench) check() (code int, ok bool) {
 	s := b.set
 	if why := b.wrongNumbers(); why != "" {
@@ -241,7 +240,7 @@ func (b *nixlbench) wrongNumbers() string {
 	case !b.old && s.number("pipeline_depth") < 1:
 		return "pipeline_depth must be >= 1"
 	case !b.old && s.on("use_device_api"):
-		// A UCX of the system has no code for the GPU, and nobody has built another here.
+		// A UCX of the system has no code for the GPU, and no one has built another here.
 		return "Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. " +
 			"Set -Ducx_path=<path> with UCX GPU device headers available"
 	case s.number("large_blk_iter_ftr") < 1:
@@ -280,7 +279,7 @@ func (b *nixlbench) checkSizes() (code int, ok bool) {
 		s.number("total_buffer_size"), max(1, s.number("num_threads"))
 	near, far := max(1, s.number("num_initiator_dev")), max(1, s.number("num_target_dev"))
 	switch {
-	// The program looks at them in this order, and tells the first.
+	// The program looks at them in this order, and reports the first.
 	case most > total/near:
 		return fail("Incorrect buffer size configuration for Initiator" +
 			"(max_block_size * max_batch_size) is > (total_buffer_size / num_initiator_dev)")
@@ -291,7 +290,7 @@ func (b *nixlbench) checkSizes() (code int, ok bool) {
 		return fail("Incorrect buffer size configuration "+
 			"(max_block_size * max_batch_size) (%d) is > (total_buffer_size / num_threads) (%d)", most, total/threads)
 	}
-	// The plain defaults, 1000 and 100, are no multiples of 16 either.
+	// The plain defaults, 1000 and 100, are not multiples of 16 either.
 	for _, name := range []string{"num_iter", "warmup_iter"} {
 		step := threads * s.number("large_blk_iter_ftr")
 		if n := s.number(name); n%step != 0 {

@@ -93,8 +93,8 @@ func runPython(ctx context.Context, c *host.Call) int {
 
 var errLimit = errors.New("not done after 60 s")
 
-// A program is one of railbench's, at one end.
-// An end finds the other by the node's listener, reads its fields and tells it by its channels.
+// A program is one of railbench's, at one end. An end finds the other by the node's listener, reads its fields and
+// reports it by its channels.
 type program struct {
 	c    *host.Call
 	name string
@@ -108,7 +108,7 @@ type program struct {
 	listen, port int
 	// In bytes; how many reads are timed.
 	size, iterations int
-	// With room for one: the initiator tells and goes.
+	// With room for one: the initiator reports and goes.
 	served chan struct{} // the initiator is done with this target
 	// Closed at the end of the program.
 	gone chan struct{}
@@ -335,8 +335,8 @@ func (p *program) read(ctx context.Context) (figures network.JSONObject, why str
 	}
 	target := p.find()
 	if target == nil {
-		// NIXL's listener thread only logs that nobody is there, and the program waits.
-		// Until the program's own limit, which WithTimeout has set.
+		// NIXL's listener thread only logs that no one is there, and the program waits. Until the program's own
+		// limit, which WithTimeout has set.
 		r.Clock.Park(ctx, clock.Never, nil)
 		return nil, errLimit.Error()
 	}
@@ -361,8 +361,7 @@ func (p *program) read(ctx context.Context) (figures network.JSONObject, why str
 	if p.name == "nixl-latency" {
 		measure = p.measureLatency
 	}
-	// The first read sets up the connection.
-	// It is no part of the figures.
+	// The first read sets up the connection. It is not a part of the figures.
 	_, err := carry(moving, r, k)
 	if err == nil {
 		k.count = float64(p.iterations)
@@ -404,7 +403,7 @@ func (p *program) join(target *program) (l link, rnd *rand.Rand, why string) {
 	return l, rnd, why
 }
 
-// find looks the target up, over TCP; nil where nobody listens.
+// find looks the target up, over TCP; nil where no one listens.
 func (p *program) find() *program {
 	var found *program
 	p.c.Locked(func() {

@@ -27,7 +27,7 @@ const (
 	// In seconds.
 	blockTime      = 4.0e-6
 	blockTimeSplit = 1.0e-6 // more for each further rail
-	// A connection set up by a UCX whose release differs is no connection.
+	// A connection set up by a UCX whose release differs is not a connection.
 	ucxVersion = "1.21.0"
 	ucxOlder   = "1.16.0"
 )
@@ -52,7 +52,7 @@ type ucxContext struct {
 	most    int // rails for one block: UCX_MAX_RMA_RAILS, and 2 where NIXL sets it
 	// They go into the log at the start, and change nothing.
 	warnings []string
-	// tells says that UCX_LOG_LEVEL is info or more: it says which it is, and what it chose.
+	// reports says that UCX_LOG_LEVEL is info or more: it says which it is, and what it chose.
 	tells bool
 }
 
@@ -79,7 +79,7 @@ func openUCX(n *host.Node, env func(string) string) *ucxContext {
 	if u.tls == "" {
 		u.tls = "all"
 	}
-	// What ucx.conf says of it NIXL sets anew.
+	// What ucx.conf says of it NIXL sets again.
 	if v, err := strconv.Atoi(env("UCX_MAX_RMA_RAILS")); err == nil && v > 0 {
 		u.most = v
 	}
@@ -234,7 +234,7 @@ func (u *ucxContext) connect(far *ucxContext) link {
 	return l
 }
 
-// chosen is what UCX logs of a link, where it tells such things. Callers hold the rig's lock.
+// chosen is what UCX logs of a link, where it reports such things. Callers hold the rig's lock.
 func (u *ucxContext) chosen(pid int, l link) (lines []string) {
 	if !u.tells || len(l.lanes) == 0 {
 		return nil
@@ -318,7 +318,7 @@ func (k transfer) pace(fs []*net.Flow) {
 		return // no path, for now
 	}
 	n := float64(len(fs))
-	// What one block waits for, others that were posted beside it use.
+	// What one block waits for, others that were posted next to it use.
 	extra := (blockTime + blockTimeSplit*(n-1)) / max(1, k.post)
 	whole := k.block * 8 / (extra + k.block*8/(slowest*n))
 	if k.limit > 0 {

@@ -38,7 +38,7 @@ func runUcxInfo(_ context.Context, c *host.Call) int {
 	return 0
 }
 
-// ucxBuild is -v. The options of configure are what tells a UCX without verbs from one that found no device.
+// ucxBuild is -v. The options of configure are what reports a UCX without verbs from one that found no device.
 func ucxBuild(n *host.Node) string {
 	release, verbs := ucxRelease(n), " --with-verbs --with-rdmacm"
 	if !ucxVerbs(n) {
@@ -50,9 +50,8 @@ func ucxBuild(n *host.Node) string {
 		release, release, verbs)
 }
 
-// A ucxTransport is a block of ucx_info -d.
-// Bandwidth and latency are formulas, as ucx_info prints them: what all processes of a node share, by their
-// number (ppn), and what each has beside it.
+// A ucxTransport is a block of ucx_info -d. Bandwidth and latency are formulas, as ucx_info prints them: what all
+// processes of a node share, by their number (ppn), and what each has next to it.
 type ucxTransport struct {
 	Name, Device, Kind, System string
 	Bandwidth, Latency         string

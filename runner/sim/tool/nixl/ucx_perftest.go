@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
-// ucxPerftest is one end of a test of UCX by itself. The client chooses what is measured and
-// tells the server, which is why that one alone prints it.
+// ucxPerftest is one end of a test of UCX by itself. The client chooses what is measured and reports the server,
+// which is why that one alone prints it.
 type ucxPerftest struct {
 	c          *host.Call
 	proc       *host.Process
@@ -30,7 +30,7 @@ type ucxPerftest struct {
 	held       int64 // bytes
 }
 
-// What the client's test names mean, as the server tells them. Others exist.
+// What the client's test names mean, as the server reports them. Others exist.
 var ucxPerftests = map[string]string{
 	"ucp_put_bw": "put bandwidth", "tag_bw": "tag match bandwidth", "ucp_get": "get latency / bandwidth / message rate",
 }
@@ -209,7 +209,7 @@ func (p *ucxPerftest) serve(ctx context.Context) int {
 	p.size, p.send, p.recv = from.size, from.send, from.recv
 	c.Println("Accepted connection from " + from.address() + ":50094")
 	p.head(from.test)
-	// The server learns from the client what to make room for: a server that can't tells it by going.
+	// The server learns from the client what to make room for: a server that can't reports it by going.
 	m.serverCode = p.open(p.recv)
 	close(m.ready)
 	if m.serverCode != 0 {
@@ -352,7 +352,7 @@ func (p *ucxPerftest) measure(ctx context.Context, l link) error {
 	share := 0.0
 	c.Locked(func() { share = 1 - net.NoiseSpan*c.Node.Random("ucx_perftest").Float64() })
 	send := func(n int) (seconds float64, err error) {
-		// The window of 32 messages that its head tells of.
+		// The window of 32 messages that its head reports.
 		k := transfer{link: l, block: float64(p.size), count: float64(n), most: 1, post: 32, share: share}
 		if p.send == "cuda" || p.recv == "cuda" {
 			k.staged, k.limit = true, stagedRate(len(l.lanes), k.block)
