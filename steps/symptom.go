@@ -536,14 +536,14 @@ func newLexicon() lexicon {
 		"gb gbit gbp gigabit",
 		"slow slower low lower poor bad weak terribl degrad throttl wors few decreas reduc collaps",
 		"hang stuck freez froz block stall deadlock hung",
-		"wait silent noth forever endless",
+		"wait silent noth forever endless", //nolint:misspell // a stem
 		"spik jump jitter",
 		"timeout",
 		"connect conn reach",
 		"same equal identical",
 		"rail link lane cabl",
 		"broken fail error refus den reject",
-		"gone gon disappear lost los vanish miss missing unload dissapear",
+		"gone gon disappear lost los vanish miss missing unload dissapear", //nolint:misspell // as people write it
 		"heat overheat hot temperatur cool thermal",
 		"crash abort dump segfault",
 		"gpu vram cuda",
