@@ -184,7 +184,7 @@ func TestExplainProse(t *testing.T) {
 		"In the VM the bandwidth is low, with passthrough of the NIC":                      "virtual-machine",
 		"ib_read_bw is far less than 200Gb/s":                                              "reads-slow",
 		"iperf3: not using all cpu cores limits the transfer rate":                         "tcp-one-stream",
-		"nv_peer_mem is dissapearing after a reboot":                                       "peermem", //nolint:misspell // as people write it
+		"nv_peer_mem is disappearing after a reboot":                                       "peermem",
 		"We made a bonded network. The test seems to use only one port":                    "bond-hash",
 		"I run nccl-tests on 12 nodes. Is 15GB/s ok?":                                      "nccl-slow",
 		"The VM has passthrough, and its topology is very different from that of the host": "virtual-machine",
