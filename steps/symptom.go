@@ -27,7 +27,7 @@ const (
 	scattered = 0.7
 	// A phrase that stands in a sentence by its words has at least so much weight, its words, as many as leastSaid,
 	// are not farther apart than so many times their number, and a long one may lack so much.
-	leastTold  = 5.5
+	leastTold  = 5.2
 	mostSpread = 2
 	mostLacked = 0.25
 	// With what its context says, so many words are in the sentence itself.
@@ -344,6 +344,9 @@ var (
 		`(?:can ?not|can't|couldn't|unable|never|not|don't)(?: [\w']+){0,4} ` +
 		`(?:(?:more|greater|higher) than|beyond|above|over))` + aRate +
 		`|\bis` + aRate + ` (?:ok|okay|normal|right|expected|reasonable)\b`)
+	// otherRelease is one that a person compares with.
+	otherRelease = lazyregexp.New(`(?i)\b(?:since|slower than|worse than|(?:rolled )?back to|down to|downgrad\w+ to|` +
+		`up(?:grad|dat)\w+ (?:from|to)) (?:\w+ ){0,2}v?\d+\.\d+(?:\.\d+)?\b`)
 	// one and two are words where they count things.
 	counted = lazyregexp.New(`(?i)\b(only(?: us\w+)? 1 |1 (?:\w+ )?(?:node|server|machine|host|nic|port|hca|core|stream|` +
 		`thread|adapter|card)\b|2 (?:\w+ )?(?:nodes|servers|machines|hosts|nics|ports|clients|adapters|cards)\b)`)
@@ -353,6 +356,7 @@ var (
 func (l lexicon) terms(text string) (all []term) {
 	if strings.ContainsAny(text, "0123456789") {
 		text = onlyRate.Regexp().ReplaceAllString(text, " low rate ")
+		text = otherRelease.Regexp().ReplaceAllString(text, " regression ")
 		text = counted.Regexp().ReplaceAllStringFunc(text, func(s string) string {
 			return strings.NewReplacer("1 ", "one ", "2 ", "two ").Replace(s)
 		})
@@ -480,6 +484,8 @@ var sayings = [][2]string{
 	{"fell back", "fallback"},
 	{"falls back", "fallback"},
 	{"fall back", "fallback"},
+	{"tried different", "tried several"},
+	{"try different", "try several"},
 	{"do not work", "broken"},
 	{"don t work", "broken"},
 	{"did not work", "broken"},

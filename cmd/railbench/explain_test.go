@@ -188,6 +188,9 @@ func TestExplainProse(t *testing.T) {
 		"We made a bonded network. The test seems to use only one port":                    "bond-hash",
 		"I run nccl-tests on 12 nodes. Is 15GB/s ok?":                                      "nccl-slow",
 		"The VM has passthrough, and its topology is very different from that of the host": "virtual-machine",
+		"Training with NCCL is about 20% slower since 2.8.4 on 8 nodes":                    "since-update",
+		"The bandwidth is not improved when using dual ports of the ConnectX-6":            "pcie-narrow",
+		"Why is the RDMA bandwidth of GPU memory much lower than that of host memory?":     "gpu-memory-slow",
 		"RoCE performance dropped after upgrading the driver":                              "since-update",
 	} {
 		story := "It worked well at first.\n" + text + ".\nThanks!\n"

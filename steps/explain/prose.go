@@ -106,7 +106,7 @@ var (
 	// What Markdown sets before a line: a heading, a list, a check box.
 	marks   = lazyregexp.New(`^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|(?i:title|subject)\s*:\s*)`)
 	tags    = lazyregexp.New(`^\s*(?:\[[\w /&-]{2,30}\]:?\s*)+`)
-	endings = lazyregexp.New(`[.?!]["')*]*\s+|[.?!:]["')*]*$`)
+	endings = lazyregexp.New(`[.!]["')*]*\s+|\?["')*]*\s*|[.!:]["')*]*$`)
 )
 
 // sentences are those of a person: no output, no code and no quotation. The first line is a title.
