@@ -71,7 +71,8 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 			Text: where + " " + o.Exit.String() + ". Run: railbench doctor",
 		}, true
 	case o.Exit.Why == runner.Cancelled:
-		return Finding{Code: steps.Interrupted, Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
+		f := Finding{Code: steps.Interrupted, Grade: steps.Inconclusive, Text: where + " was interrupted. Run it again"}
+		return f, true
 	case o.Exit.Code == steps.NoContainer && o.Asked[steps.Container] != "":
 		return Finding{
 			Code: steps.NoContainerFound, Grade: steps.Inconclusive,

@@ -105,7 +105,7 @@ func TestNCCLCheckInAContainer(t *testing.T) {
 		{
 			"another inside", has + box + "inside nccl loader: 2.28.9\n", has + box + "inside nccl loader: 2.27.7\n",
 			steps.Fail, steps.NCCLDiffers,
-			[]string{"Inside vllm: The system's NCCL differs: 2.28.9 on spark-02 and 2.27.7 on spark-01"},
+			[]string{"Inside vllm: NCCL differs between the nodes (the system's NCCL): 2.28.9 on spark-02 and 2.27.7 on"},
 		},
 		{
 			"one half inside", has + box + "inside /etc/nccl.conf NCCL_IB_HCA: rocep1\n", has + box, steps.Warn,

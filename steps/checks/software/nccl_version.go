@@ -57,9 +57,8 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		}
 	}
 	for _, pair := range registry.SortedNames(differs) {
-		rep.Add(steps.NCCLDiffers, steps.Fail, "%s %s: %s. Jobs fail (\"Mismatched NCCL version detected\"). Install one "+
-			"version", registry.Capital(registry.And(differs[pair])), registry.Plural(len(differs[pair]), "differs", "differ"),
-			pair)
+		rep.Add(steps.NCCLDiffers, steps.Fail, "NCCL differs between the nodes (%s): %s. Jobs fail (\"Mismatched NCCL "+
+			"version detected\"). Install one version on both", registry.And(differs[pair]), pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
 		if unknown == nil {

@@ -19,7 +19,7 @@ func TestNCCLVersion(t *testing.T) {
 			all, looked + "nccl loader: 2.27.7\nnccl nccl-tests: 2.27.7\nnccl nvidia-nccl-cu13: 2.28.3\n",
 			steps.Fail, steps.NCCLDiffers,
 			[]string{
-				"The system's NCCL and nccl-tests' NCCL differ: 2.28.9 on spark-02 and 2.27.7 on spark-01",
+				"(the system's NCCL and nccl-tests' NCCL): 2.28.9 on spark-02 and 2.27.7 on spark-01",
 				"Mismatched NCCL version detected",
 			},
 		},
@@ -27,7 +27,7 @@ func TestNCCLVersion(t *testing.T) {
 			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n",
 			steps.Fail, steps.NCCLDiffers,
 			[]string{
-				"package nvidia-nccl-cu13 differs: 2.28.3 on spark-02 and 2.28.9 on spark-01",
+				"package nvidia-nccl-cu13): 2.28.3 on spark-02 and 2.28.9 on spark-01",
 			},
 		},
 		"one alone": {

@@ -474,7 +474,7 @@ func checkPairs(rig steps.Rig, rep *registry.Report) {
 			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" || rig.LeadsElsewhere(rail) {
 				continue
 			}
-			code, todo := steps.SubnetsDiffer, "Change one of the two"
+			code, todo := steps.SubnetsDiffer, "Run: railbench doctor rail-addresses"
 			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					code = steps.AddressMissing

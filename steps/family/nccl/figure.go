@@ -73,6 +73,8 @@ func (t *collective) tellHalves() (code steps.Code, why string) {
 			code = steps.HalfLeftOut
 			text += fmt.Sprintf(". NCCL used %s there: check that NCCL_IB_HCA names both halves",
 				registry.And(net.Devices))
+		} else {
+			text += ". Run: railbench doctor nccl-settings"
 		}
 		t.rep.At(rig, h.node, code, steps.Fail, "%s", text)
 		why = "only one PCIe half of a port was used"

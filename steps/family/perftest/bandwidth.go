@@ -100,7 +100,11 @@ func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 			return said, code
 		}
 	}
-	return "the port is down. Check the cable at both ends", steps.PortDown
+	port := "the port"
+	if at := rig.Rail(p, steps.Here).PhysPort; at >= 0 {
+		port = fmt.Sprintf("port %d", at)
+	}
+	return port + " is down. Check its cable at both ends", steps.PortDown
 }
 
 // said is what the ends complain of.
