@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A leash that does not end is given up: its streams end, whoever writes to it is told, and no one waits for it any
-// more. Without that a script in an uninterruptible sleep would hold its run for ever.
-func TestAnAbandonedLeashIsNotWaitedFor(t *testing.T) {
+// A supervisor that does not end is given up: its streams end, whoever writes to it is told, and no one waits for
+// it any more. Without that a script in an uninterruptible sleep would hold its run for ever.
+func TestAnAbandonedSupervisorIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	p, err := local{}.launch(t.Context(), "exec sleep 100000")
 	if err != nil {
@@ -16,9 +16,9 @@ func TestAnAbandonedLeashIsNotWaitedFor(t *testing.T) {
 	p.abandon()
 	_, _ = io.Copy(io.Discard, p.stdout) // its end is all that is asked for
 	if _, err := p.stdin.Write([]byte("x")); err == nil {
-		t.Error("the abandoned leash can be written to")
+		t.Error("the abandoned supervisor can be written to")
 	}
 	if err := p.wait(); err != nil {
-		t.Errorf("wait for the abandoned leash: %v", err)
+		t.Errorf("wait for the abandoned supervisor: %v", err)
 	}
 }

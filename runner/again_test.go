@@ -65,7 +65,7 @@ func supervisors(t *testing.T, s *nodetest.Sshd) (pids []string) {
 		// What ends meanwhile has no files.
 		line, _ := os.ReadFile(at + "/cmdline")
 		environ, _ := os.ReadFile(at + "/environ")
-		if bytes.Contains(line, []byte("\x00railbench-leash\x00-")) &&
+		if bytes.Contains(line, []byte("\x00railbench-supervisor\x00-")) &&
 			bytes.Contains(environ, fmt.Appendf(nil, " 127.0.0.1 %d\x00", s.Port)) {
 			pids = append(pids, filepath.Base(at))
 		}

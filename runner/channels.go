@@ -11,19 +11,19 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// spares is how many leashes wait on a connection at most. A cell runs its scripts in quick succession and several
+// spares is how many supervisores wait on a connection at most. A cell runs its scripts in quick succession and several
 // side by side, and an sshd allows ten channels a connection by default. What runs takes one that waits first.
 const spares = 3
 
 // refill is how long none may wait before one is started for what comes next: most scripts are over sooner, and
-// their leash waits again.
+// their supervisor waits again.
 const refill = 2 * time.Second
 
-// hope is how long a run waits for a leash that is being started before it starts one of its own.
+// hope is how long a run waits for a supervisor that is being started before it starts one of its own.
 const hope = 3 * time.Second
 
-// renewed is for how long a leash takes one script after the other. Then another login follows, with the environment
-// and the limits that it has by then.
+// renewed is for how long a supervisor takes one script after the other. Then another login follows, with the
+// environment and the limits that it has by then.
 const renewed = time.Minute
 
 // channels are the commands over one connection, each in a channel of its own.
@@ -43,7 +43,7 @@ type channels struct {
 	closed bool
 }
 
-// waiting is a spare leash and the goroutine that keeps it waiting.
+// waiting is a spare supervisor and the goroutine that keeps it waiting.
 type waiting struct {
 	*process
 	// It has room for the one answer, which may stay unread.
@@ -87,7 +87,7 @@ func (c *channels) fill() {
 	}
 	c.coming++
 	c.work.Go(func() {
-		p, exited, err := c.start(context.Background(), leashCommand(spareID))
+		p, exited, err := c.start(context.Background(), supervisorCommand(spareID))
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.coming--
@@ -100,7 +100,7 @@ func (c *channels) fill() {
 	})
 }
 
-// wait has a leash wait for a script; mu is held.
+// wait has a supervisor wait for a script; mu is held.
 func (c *channels) wait(p *process, exited <-chan error) {
 	w := &waiting{p, exited, make(chan struct{}), make(chan struct{})}
 	c.ready = append(c.ready, w)
@@ -110,7 +110,7 @@ func (c *channels) wait(p *process, exited <-chan error) {
 	})
 }
 
-// keeps says what becomes of a leash that was started at some time when its script is over.
+// keeps says what becomes of a supervisor that was started at some time when its script is over.
 func (c *channels) keeps(p *process, exited <-chan error, started time.Time) func() {
 	return func() {
 		c.mu.Lock()
@@ -228,7 +228,7 @@ func (c *channels) start(ctx context.Context, command string) (*process, <-chan 
 			case came <- started{p, exited, err}:
 			case <-ctx.Done():
 				if err == nil {
-					p.stdin.Close() // the leash ends for that
+					p.stdin.Close() // the supervisor ends for that
 				}
 			}
 		})
@@ -288,7 +288,7 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 	c.work.Go(func() {
 		defer close(closed)
 		err := session.Wait()
-		// The status of the leash says nothing; the script's comes in a line of it.
+		// The status of the supervisor says nothing; the script's comes in a line of it.
 		if _, ok := errors.AsType[*ssh.ExitError](err); ok {
 			err = nil
 		}

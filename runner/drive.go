@@ -12,50 +12,50 @@ import (
 	"time"
 )
 
-// A process is a leash that was started somewhere.
+// A process is a supervisor that was started somewhere.
 // All four are called by one run, and wait once.
 type process struct {
 	stdin          io.WriteCloser
 	stdout, stderr io.Reader
-	// wait returns once both streams have ended and the leash is gone.
+	// wait returns once both streams have ended and the supervisor is gone.
 	wait func() error
 	// abandon drops the process without waiting: the connection is gone, or the
-	// leash does not end. It makes the streams end.
+	// supervisor does not end. It makes the streams end.
 	abandon func()
-	// keep takes it back when its script is over and its leash waits for another; nil where it serves one.
+	// keep takes it back when its script is over and its supervisor waits for another; nil where it serves one.
 	keep func()
 }
 
 // A launcher starts a command line in a node's shell.
 type launcher interface {
 	launch(ctx context.Context, command string) (*process, error)
-	// spare gives a leash that waits for a script already; nil where there is none.
+	// spare gives a supervisor that waits for a script already; nil where there is none.
 	spare(ctx context.Context) *process
 }
 
-// endWait is how long the end of a script may take after its leash was asked to end it: the grace period, the
-// kill, and a slow node. The leash takes up to 6 s itself: 60 looks, 0.1 s apart.
+// endWait is how long the end of a script may take after its supervisor was asked to end it: the grace period, the
+// kill, and a slow node. The supervisor takes up to 6 s itself: 60 looks, 0.1 s apart.
 const endWait = 15 * time.Second
 
-// startWait is how long a login, or Slurm, may take to start a leash. A shell whose home is on a slow file
+// startWait is how long a login, or Slurm, may take to start a supervisor. A shell whose home is on a slow file
 // system takes seconds, and an srun without an answer waits for minutes. With sudo the user may have to
 // confirm on a telephone: there the script's own limit holds.
 const startWait = 30 * time.Second
 
-// heldWait is how long the streams may take to end once the leash has: what is under way on a slow link,
+// heldWait is how long the streams may take to end once the supervisor has: what is under way on a slow link,
 // and what a node under load takes to end a shell.
 const heldWait = 5 * time.Second
 
 // drive runs one script on a launcher. secret, where not empty, is a line that
-// sudo reads before the leash reads anything.
+// sudo reads before the supervisor reads anything.
 func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emit func(Line)) (Exit, error) {
 	if err := s.Check(); err != nil {
 		return Exit{}, err
 	}
 	// No tool can guess the id, nor two runs have the same: it is the proof that a line is the
-	// leash's, and the mark by which the node finds what the script left.
+	// supervisor's, and the mark by which the node finds what the script left.
 	r := &run{id: rand.Text(), began: time.Now(), exit: Exit{Code: -1}}
-	p, err := leashed(ctx, l, prefix, r.id)
+	p, err := supervised(ctx, l, prefix, r.id)
 	if err != nil {
 		return Exit{}, err
 	}
@@ -65,13 +65,13 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	r.let = sync.OnceFunc(func() { close(stop) })
 	defer r.let()
 	// Once this returns, nothing writes to stdin any more. It returns soon after let: a write that
-	// is stuck ends with the connection, or when the leash is abandoned.
+	// is stuck ends with the connection, or when the supervisor is abandoned.
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		beat(p.stdin, secret+leashFrame(r.id, s, r.again), LeashBeat, stop)
+		beat(p.stdin, secret+supervisorFrame(r.id, s, r.again), SupervisorBeat, stop)
 		if r.again { // stdin is the next script's, too
-			_, _ = io.WriteString(p.stdin, leashEnd) // a lost connection shows as the end of the streams
+			_, _ = io.WriteString(p.stdin, supervisorEnd) // a lost connection shows as the end of the streams
 			return
 		}
 		p.stdin.Close()
@@ -93,43 +93,43 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	return r.answer(s.Name, p.wait())
 }
 
-// leashed starts a leash, or takes the one that waits. A spare runs as the user who logged
+// supervised starts a supervisor, or takes the one that waits. A spare runs as the user who logged
 // in: it is none for sudo.
-func leashed(ctx context.Context, l launcher, prefix, id string) (*process, error) {
+func supervised(ctx context.Context, l launcher, prefix, id string) (*process, error) {
 	if prefix == "" {
 		if p := l.spare(ctx); p != nil {
 			return p, nil
 		}
 	}
-	return l.launch(ctx, prefix+leashCommand(id))
+	return l.launch(ctx, prefix+supervisorCommand(id))
 }
 
-// A run is one script on its leash, and what is known of its end so far.
+// A run is one script on its supervisor, and what is known of its end so far.
 type run struct {
 	id    string
 	began time.Time
 	exit  Exit
 	// let ends the heartbeats, and with them what still runs on the node.
 	let func()
-	// again asks the leash to wait for another script after this one.
+	// again asks the supervisor to wait for another script after this one.
 	again bool
 	// late fires when a script that was asked to end has had its time; nil before.
 	late <-chan time.Time
 
-	begun     bool   // the leash has the script
-	answered  bool   // the leash reported the exit status
+	begun     bool   // the supervisor has the script
+	answered  bool   // the supervisor reported the exit status
 	silent    bool   // the node ended it, because it heard nothing from here
-	over      bool   // the leash said that it ends
+	over      bool   // the supervisor said that it ends
 	left      string // what it could not end, as it reported
 	login     string // what the login printed before the supervisor began
 	abandoned bool   // the streams did not end in time
 }
 
-// follow hands the lines over until both streams have ended, or the leash waits for another script, and ends the
-// script where ctx or the limit asks for that. A leash that has not begun by begins is given up.
+// follow hands the lines over until both streams have ended, or the supervisor waits for another script, and ends the
+// script where ctx or the limit asks for that. A supervisor that has not begun by begins is given up.
 func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Duration, emit func(Line)) (waits bool) {
 	lines := make(chan []Line)
-	// A leash says at most five things; the reader must not wait for one who has gone.
+	// A supervisor says at most five things; the reader must not wait for one who has gone.
 	marks := make(chan string, 5)
 	streams := make(chan struct{})
 	var again [2]bool // to be read once streams is closed
@@ -176,14 +176,14 @@ func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Dura
 			open = false
 		}
 	}
-	// The streams have ended: what the leash said last is in the channel's buffer.
+	// The streams have ended: what the supervisor said last is in the channel's buffer.
 	for len(marks) > 0 {
 		r.heard(<-marks)
 	}
 	return again[Stdout] && again[Stderr]
 }
 
-// heard takes what the leash said, without the run's id. Its words are separate from its protocol.
+// heard takes what the supervisor said, without the run's id. Its words are separate from its protocol.
 func (r *run) heard(mark string) {
 	r.begun = true // whatever it says
 	switch word, rest, _ := strings.Cut(mark, " "); word {
@@ -194,7 +194,7 @@ func (r *run) heard(mark string) {
 		r.end(Ended)
 	case "exit":
 		if code, err := strconv.Atoi(rest); err == nil {
-			// The leash goes on after that, to look for what has been left behind.
+			// The supervisor goes on after that, to look for what has been left behind.
 			r.exit.Code, r.exit.Elapsed = code, time.Since(r.began)
 			r.answered = true
 		}
@@ -250,19 +250,19 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 		return r.exit, &Error{
 			Kind: NoShell, Op: "run " + name + " on", Err: err,
 			Hint: "Check that a login there completes. A started script is ended automatically " +
-				"within " + LeashSilence.String(),
+				"within " + SupervisorSilence.String(),
 		}
 	case r.abandoned:
 		return r.exit, &Error{
 			Kind: Lost, Op: "end " + name + " on", Err: errors.New("its supervisor did not end in time"),
-			Hint: "The node ends it automatically within " + LeashSilence.String() +
+			Hint: "The node ends it automatically within " + SupervisorSilence.String() +
 				". Look for leftover processes there",
 		}
 	case r.silent:
 		// The node ended it, not the script itself: its status says nothing.
 		return r.exit, &Error{
 			Kind: Silent, Op: "run " + name + " on",
-			Err:  errors.New("the node ended it after hearing nothing from this machine for " + LeashSilence.String()),
+			Err:  errors.New("the node ended it after hearing nothing from this machine for " + SupervisorSilence.String()),
 			Hint: "This machine was asleep, or the connection was stuck. Run it again",
 		}
 	case r.answered:
@@ -274,24 +274,24 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 			Hint: "Check the login shell of this user there: getent passwd USER",
 		}
 	case waited == nil:
-		// The login shell reports success, and the leash said nothing.
-		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, errLeash)
+		// The login shell reports success, and the supervisor said nothing.
+		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, errSupervisor)
 	default:
 		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, waited)
 	}
 }
 
-// errNoAnswer is for streams that ended before the leash reported an exit status.
+// errNoAnswer is for streams that ended before the supervisor reported an exit status.
 var errNoAnswer = errors.New("no exit status arrived")
 
-// errUnbegun is for a leash of which nothing was heard.
+// errUnbegun is for a supervisor of which nothing was heard.
 var errUnbegun = errors.New("no shell started there")
 
-// needs is what the leash is made of.
+// needs is what the supervisor is made of.
 const needs = "The node needs sh, and perl or else setsid, timeout, dd and grep"
 
-// errLeash is for a leash that has itself ended, on a node that goes on answering.
-var errLeash = errors.New("the shell around the script ended first")
+// errSupervisor is for a supervisor that has itself ended, on a node that goes on answering.
+var errSupervisor = errors.New("the shell around the script ended first")
 
 // beat writes a frame and then heartbeats, until stop or until the other end is gone. It ignores write
 // errors: the reader of the streams sees the end.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the leash says and what happens here meet in any order: the first reason for the
+// What the supervisor says and what happens here meet in any order: the first reason for the
 // end stays, an answer beats it only where it came before, and nothing that the node ended
 // has one.
 func TestHowARunEnds(t *testing.T) {
@@ -28,13 +28,13 @@ func TestHowARunEnds(t *testing.T) {
 		{"its limit, told by the node", "limit exit:143", nil, "timed out", 0, nil},
 		{"cancelled after its limit", "timeout cancel exit:143", nil, "timed out", 0, nil},
 		{"silence", "silent exit:143", nil, "exit 143", Silent, nil},
-		{"a leash that hangs", "begun cancel late", nil, "interrupted", Lost, nil},
-		{"a leash that never began", "timeout late", nil, "timed out", NoShell, nil},
-		{"a leash that had not begun", "cancel late", nil, "interrupted", NoShell, nil},
-		{"a leash that hangs after its answer", "exit:0 late", nil, "exit 0", Lost, nil},
-		{"no answer", "", nil, "exit -1", 0, errLeash},
+		{"a supervisor that hangs", "begun cancel late", nil, "interrupted", Lost, nil},
+		{"a supervisor that never began", "timeout late", nil, "timed out", NoShell, nil},
+		{"a supervisor that had not begun", "cancel late", nil, "interrupted", NoShell, nil},
+		{"a supervisor that hangs after its answer", "exit:0 late", nil, "exit 0", Lost, nil},
+		{"no answer", "", nil, "exit -1", 0, errSupervisor},
 		{"no answer, no connection", "", failed, "exit -1", 0, failed},
-		{"a status that is not a number", "exit:x", nil, "exit -1", 0, errLeash},
+		{"a status that is not a number", "exit:x", nil, "exit -1", 0, errSupervisor},
 		{"a login that is refused", "login:not_available", nil, "exit -1", NoShell, nil},
 		{"a login that prints, and a lost connection", "login:welcome", failed, "exit -1", 0, failed},
 		{"a word that nobody knows", "hello exit:0", nil, "exit 0", 0, nil},

@@ -11,7 +11,7 @@ import (
 )
 
 // readLines reads r to its end and hands over its lines in batches, cleaned and
-// with the leash's own lines taken out. It never holds more than one buffer and
+// with the supervisor's own lines taken out. It never holds more than one buffer and
 // one line of MaxLine, whatever is printed. again reports that the supervisor has announced another
 // script: what follows is that script's. login is the first part of what the login printed, such as a
 // greeting in .bashrc: all that a stream with marks prints before the supervisor's first word. The
@@ -96,7 +96,7 @@ func (w *lineWriter) hand() {
 // kept next to it, up to its end: a tool that dies with red text on must not paint what comes after it.
 type cleaner struct {
 	stream Stream
-	mark   string // what a line of the leash starts with; empty where it says nothing
+	mark   string // what a line of the supervisor starts with; empty where it says nothing
 	now    time.Time
 
 	state escape
@@ -111,7 +111,7 @@ type cleaner struct {
 	rune    []byte // an incomplete UTF-8 sequence at the end of the last read
 	// The last character was a CR: whether an LF follows decides what kind of line end it is.
 	cr    bool
-	inner []byte // of a line that may be the leash's, from behind its RS, while inMk
+	inner []byte // of a line that may be the supervisor's, from behind its RS, while inMk
 	inMk  bool
 
 	// unbegun is true until the supervisor's first word. What is printed before goes to login, up to maxLogin.
@@ -205,8 +205,8 @@ func (c *cleaner) step(r rune) {
 		}
 	}
 	// In whatever state: a tool that was ended in the middle of a sequence must not take the
-	// leash's word along.
-	if r == leashRS && c.mark != "" {
+	// supervisor's word along.
+	if r == supervisorRS && c.mark != "" {
 		c.inMk = true
 		return
 	}
@@ -232,9 +232,9 @@ func (c *cleaner) ordinary(r rune) {
 	}
 }
 
-// ofMark reads what follows an RS. It is the leash's only with the run's id, which no tool
+// ofMark reads what follows an RS. It is the supervisor's only with the run's id, which no tool
 // knows: anybody can print an RS, and "exit 0" behind it. What turns out to be another's is
-// read again as what it is. A line of the leash that has no end is bounded all the same.
+// read again as what it is. A line of the supervisor that has no end is bounded all the same.
 func (c *cleaner) ofMark(r rune) {
 	due := c.mark + " "
 	n := len(c.inner)
@@ -264,9 +264,9 @@ func (c *cleaner) ofMark(r rune) {
 	}
 }
 
-// notMark gives back what looked like the beginning of a line of the leash, its RS first.
+// notMark gives back what looked like the beginning of a line of the supervisor, its RS first.
 func (c *cleaner) notMark() []byte {
-	begun := append([]byte{leashRS}, c.inner...)
+	begun := append([]byte{supervisorRS}, c.inner...)
 	c.inMk, c.inner = false, nil
 	return begun
 }

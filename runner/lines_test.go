@@ -114,7 +114,7 @@ func TestCleaner(t *testing.T) {
 		{"\u202eevil\u2066\u200f\n", "\ufffdevil\ufffd\ufffd"},
 		{"日本語 ä 😀\n", "日本語 ä 😀"},
 		{"partial\x1eid exit 3\nrest\n", "partialrest"},
-		// What a tool was in the middle of does not swallow the leash's word.
+		// What a tool was in the middle of does not swallow the supervisor's word.
 		{"\x1b]title\x1eid exit 3\n", ""},
 		{"\x1b[31\x1eid exit 3\nx\n", "x"},
 		{"10%\r\x1eid exit 3\n", "10%"},
@@ -134,9 +134,9 @@ func TestCleaner(t *testing.T) {
 	}
 }
 
-// A tool may print an RS, as JSON text sequences do (RFC 7464), and even the leash's words
+// A tool may print an RS, as JSON text sequences do (RFC 7464), and even the supervisor's words
 // behind it: without the run's id they are its output, and end nothing.
-func TestOnlyTheLeashEndsARun(t *testing.T) {
+func TestOnlyTheSupervisorEndsARun(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1eexit 0\n":             "^^exit 0",
 		"\x1eother exit 0\nnext\n": "^^other exit 0|next",

@@ -45,7 +45,7 @@ func TestFarNodes(t *testing.T) {
 					t.Fatalf("line %d is %q", i+1, line)
 				}
 			}
-			// Longer than a leash's silence, within its limit.
+			// Longer than a supervisor's silence, within its limit.
 			long, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "sleep 9; exit 3", Limit: time.Minute},
 				func(runner.Line) {})
 			if err != nil || long.Code != 3 {

@@ -67,20 +67,20 @@ func (l *Local) Close() error {
 }
 
 // local launches in a session of its own: a Ctrl-C in railbench's terminal goes
-// to railbench, which ends the leash, which ends the script.
+// to railbench, which ends the supervisor, which ends the script.
 type local struct{}
 
 // spare has none: a shell starts in a millisecond here.
 func (local) spare(context.Context) *process { return nil }
 
-// The context does not end it: what ends the script is the leash, also where railbench itself is killed.
+// The context does not end it: what ends the script is the supervisor, also where railbench itself is killed.
 func (local) launch(_ context.Context, command string) (*process, error) {
 	cmd := exec.Command("sh", "-c", command)
 	p, err := piped(cmd)
 	if err != nil {
 		return nil, &Error{Kind: NoShell, Op: "start a shell on", Err: err}
 	}
-	// As over SSH, the leash's own status says nothing.
+	// As over SSH, the supervisor's own status says nothing.
 	p.wait = func() error {
 		err := cmd.Wait()
 		if _, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -93,7 +93,7 @@ func (local) launch(_ context.Context, command string) (*process, error) {
 
 // piped starts a command in a session of its own. The caller decides what its status means.
 //
-// If the caller gives up, it is killed. A leash ends by itself long before that.
+// If the caller gives up, it is killed. A supervisor ends by itself long before that.
 func piped(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()

@@ -12,7 +12,7 @@ import (
 
 // A NodeLock shows on a node that a railbench is at work there: two at once would measure each other's load,
 // take each other's ports and undo each other's changes. It is a lock that the kernel keeps for a process on
-// the leash, so nothing of it outlasts that process, however it ends, and no file stays behind. It works only
+// the supervisor, so nothing of it outlasts that process, however it ends, and no file stays behind. It works only
 // among programs that ask for it.
 type NodeLock struct {
 	end  context.CancelFunc

@@ -26,7 +26,7 @@ import (
 //     status too, is the Exit.
 //   - Run returns only once nothing that the script started is alive on the
 //     node, whatever ended it: its own end, ctx, Script.Limit or a lost
-//     connection (there the node does it alone, within LeashSilence).
+//     connection (there the node does it alone, within SupervisorSilence).
 //   - Lines are clean: no byte of them can control a terminal (see cleaner).
 //
 // Run may be called by several goroutines at once.
@@ -70,7 +70,7 @@ func (s Script) Text() string {
 	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
 		b.WriteString(assignment(name, s.Vars[name]))
 	}
-	// One line end, and no more: the body's last line has to end before "end ID" of the leash.
+	// One line end, and no more: the body's last line has to end before "end ID" of the supervisor.
 	b.WriteString(strings.TrimRight(s.Body, "\n"))
 	b.WriteByte('\n')
 	return b.String()
@@ -264,7 +264,7 @@ type Why uint8
 // The ways a script can end.
 const (
 	Ended Why = iota // by itself
-	// On the clock of who runs it, or on the node's own where that one is first (leash).
+	// On the clock of who runs it, or on the node's own where that one is first (supervisor).
 	TimedOut  // Script.Limit was reached
 	Cancelled // ctx was cancelled
 )
@@ -313,7 +313,7 @@ const (
 	Silent            // the node heard no heartbeat and ended the script
 	Held              // the script has ended, and what it left could not be
 	SudoPassword      // sudo wants a password and has none
-	NoShell           // the node cannot run the leash
+	NoShell           // the node cannot run the supervisor
 	NoForwarding      // the node does not listen for this side
 	Closed            // Close was called
 )

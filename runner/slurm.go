@@ -28,7 +28,7 @@ type SlurmOptions struct {
 }
 
 // Slurm is a node of an allocation of the user's. Each script is a step of its own there, one task on one
-// node, whatever else runs in the allocation (--overlap). It is on the leash as over SSH: the end shows as
+// node, whatever else runs in the allocation (--overlap). It is under the supervisor as over SSH: the end shows as
 // the end of srun's stdin, and a node that hears nothing ends the script by itself.
 type Slurm struct {
 	o    SlurmOptions
@@ -172,11 +172,11 @@ func (n *Slurm) explain(err error, script string) error {
 		e.Kind, e.Hint = Unreachable, "Is "+n.o.Node+" a node of the allocation "+job+"? squeue -j "+job+" shows them"
 	case has("Unable to create step"):
 		e.Kind, e.Hint = Unreachable, "Slurm made no step there: does sinfo -n "+n.o.Node+" show the node as up?"
-	case errors.Is(err, errLeash):
+	case errors.Is(err, errSupervisor):
 		e.Kind, e.Hint = NoShell, needs
 	default:
 		e.Hint = "Has the allocation " + job + " come to its end? The node ends the script by itself within " +
-			LeashSilence.String()
+			SupervisorSilence.String()
 	}
 	return e
 }
@@ -206,7 +206,7 @@ func (srun) spare(context.Context) *process { return nil }
 // stepWait is how many seconds Slurm may take to make a step.
 const stepWait = "15"
 
-// The context does not end it, as with local: the leash does, and where srun is killed the node sees
+// The context does not end it, as with local: the supervisor does, and where srun is killed the node sees
 // the end of its stdin.
 func (l srun) launch(_ context.Context, command string) (*process, error) {
 	cmd := exec.Command("srun", "--quiet", "--jobid="+strconv.Itoa(l.o.Job), "--overlap", "--nodes=1", "--ntasks=1",
@@ -220,8 +220,8 @@ func (l srun) launch(_ context.Context, command string) (*process, error) {
 	}
 	heard := &complaints{from: p.stderr}
 	p.stderr = heard
-	// The leash's own status says nothing; that of an srun that made no step does. When it is given up, the
-	// step goes on without srun until its leash notices.
+	// The supervisor's own status says nothing; that of an srun that made no step does. When it is given up, the
+	// step goes on without srun until its supervisor notices.
 	p.wait = func() error {
 		err := cmd.Wait()
 		if _, ok := errors.AsType[*exec.ExitError](err); ok {

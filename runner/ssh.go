@@ -114,10 +114,10 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	if err != nil && !errors.As(err, &known) {
 		e := &Error{
 			Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
-			Hint: "The node ends the script automatically within " + LeashSilence.String(),
+			Hint: "The node ends the script automatically within " + SupervisorSilence.String(),
 		}
 		switch {
-		case errors.Is(err, errLeash):
+		case errors.Is(err, errSupervisor):
 			e.Kind, e.Hint = NoShell, needs
 		case errors.Is(err, errSessions):
 			e.Kind, e.Hint = NoShell, raiseSessions
@@ -274,7 +274,7 @@ func (n *SSH) watch(conn *channels) {
 		case err := <-ended:
 			why = fmt.Errorf("the connection ended (%w)", cmp.Or(err, io.EOF))
 		case <-tick.C:
-			if err := answered(client, heard, max(keepaliveWait, min(n.o.Target.Alive, LeashSilence))); err != nil {
+			if err := answered(client, heard, max(keepaliveWait, min(n.o.Target.Alive, SupervisorSilence))); err != nil {
 				why = err
 			}
 		}

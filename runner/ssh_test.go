@@ -562,7 +562,7 @@ func TestSSHLostConnection(t *testing.T) {
 	}
 }
 
-// spares are the processes of the leashes that wait at an sshd, once one does.
+// spares are the processes of the supervisores that wait at an sshd, once one does.
 func spares(t *testing.T, s *nodetest.Sshd) (pids []string) {
 	t.Helper()
 	for range 200 {
@@ -584,8 +584,8 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// kill -9 of whoever holds the leash ends what runs on it, here and over SSH.
-func TestLeashOutlivesItsHolder(t *testing.T) {
+// kill -9 of whoever holds the supervisor ends what runs on it, here and over SSH.
+func TestSupervisorOutlivesItsHolder(t *testing.T) {
 	if os.Getenv("RAILBENCH_HOLDER") != "" {
 		var n runner.Node = runner.NewLocal("here", runner.NoAsker{})
 		if config := os.Getenv("RAILBENCH_HOLDER_SSH"); config != "" {
@@ -603,7 +603,7 @@ func TestLeashOutlivesItsHolder(t *testing.T) {
 	}
 	s := nodetest.StartSshd(t)
 	for _, config := range []string{"", s.Config} {
-		cmd := exec.Command(os.Args[0], "-test.run=TestLeashOutlivesItsHolder", "-test.timeout=60s")
+		cmd := exec.Command(os.Args[0], "-test.run=TestSupervisorOutlivesItsHolder", "-test.timeout=60s")
 		cmd.Env = append(os.Environ(), "RAILBENCH_HOLDER=1", "RAILBENCH_HOLDER_SSH="+config)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

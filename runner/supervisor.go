@@ -13,68 +13,68 @@ import (
 	"github.com/railbench/railbench/assets/scripts"
 )
 
-// The leash is the supervisor around every script on every node. Signals over SSH do not reliably end a remote
-// process, and a channel that closes does not either: the leash ends the script's processes when its stdin reaches
-// its end, when no heartbeat came for LeashSilence (a cable pulled between here and there closes nothing), and at a
-// hard limit. Then it looks for what has left the process group: the session, a mark in the environment, a control
-// group and, where the leash is the parent of orphans, their parent find it; where nothing catches them, that they
-// hold the script's output does. Each is sent one TERM, however many of these find it: a second one could end what the
-// first made it clean up.
+// The supervisor is the process around every script on every node. Signals over SSH do not reliably end a
+// remote process, and a channel that closes does not either: the supervisor ends the script's processes when its
+// stdin reaches its end, when no heartbeat came for SupervisorSilence (a cable pulled between here and there
+// closes nothing), and at a hard limit. Then it looks for what has left the process group: the session, a mark in
+// the environment, a control group and, where the supervisor is the parent of orphans, their parent find it; where
+// nothing catches them, that they hold the script's output does. Each is sent one TERM, however many of these find
+// it: a second one could end what the first made it clean up.
 //
 // It is a process of Perl, and one of shell where there is no Perl that could be it: a shell starts another process
 // for each look and each heartbeat. All three texts are in assets/scripts, and supervisor-boot.sh chooses.
 //
 // Its protocol, all of it on the three standard streams:
 //
-//	stdin   "begin ID BEATS [free|again]", the script, "end ID", then a "." every LeashBeat; its end, or
+//	stdin   "begin ID BEATS [free|again]", the script, "end ID", then a "." every SupervisorBeat; its end, or
 //	        another byte, ends the script
 //	stdout  the script's, and lines that start with RS and the ID:
 //	        "begun" (it has the script), "limit" (the node's own limit was reached), "silent" (no heartbeat
 //	        came), "exit N", "held PID (NAME) …" (these could not be ended) and
-//	        "over": the leash itself ends now, and the streams with it, unless
+//	        "over": the supervisor itself ends now, and the streams with it, unless
 //	        something else holds them; or "over again", on stderr, too: it was asked to wait for another
 //	        script, as a spare does
 //
-// A leash that is given its ID on the command line skips what comes before
+// A supervisor that is given its ID on the command line skips what comes before
 // "begin": a password that sudo did not ask for. One that is given none is a
 // spare: it was started before there was anything to run, because a login shell
 // can take longer to start than a script to run, and it waits, for as long as a
 // "." comes now and then.
 const (
-	// LeashBeat is the time between two heartbeats.
-	LeashBeat = 2 * time.Second
-	// LeashSilence is how long a node waits for a heartbeat before it ends the script.
-	LeashSilence = 6 * time.Second
+	// SupervisorBeat is the time between two heartbeats.
+	SupervisorBeat = 2 * time.Second
+	// SupervisorSilence is how long a node waits for a heartbeat before it ends the script.
+	SupervisorSilence = 6 * time.Second
 
 	// A spare waits for spareSilence, and is told to wait on every spareBeat. Longer than a run's, because each beat is
 	// a packet; and not so long that a spare would be there ten seconds after the connection is lost.
 	spareSilence = 8 * time.Second
 	spareBeat    = 3 * time.Second
 
-	spareID   = "-"
-	leashName = "railbench-leash"
-	leashRS   = 0x1e // the record separator of ASCII, which begins the leash's own lines
+	spareID        = "-"
+	supervisorName = "railbench-supervisor"
+	supervisorRS   = 0x1e // the record separator of ASCII, which begins the supervisor's own lines
 	// One beat in flight when the limit is reached and one for a slow start: the limit here ends the script first,
 	// the node's is the one that needs no one.
 	spareBeats = 2
 
-	leashEnd  = "\n" // is not a heartbeat
-	overAgain = "over again"
+	supervisorEnd = "\n" // is not a heartbeat
+	overAgain     = "over again"
 )
 
-// leashCommand is the command line that puts a node's shell on the leash.
-func leashCommand(id string) string {
+// supervisorCommand is the command line that puts a node's shell under the supervisor.
+func supervisorCommand(id string) string {
 	return strings.Join([]string{
 		`sh -c 'eval "$1"' railbench-boot`, Quote(scripts.SupervisorBoot), Quote(scripts.SupervisorPerl),
-		Quote(scripts.SupervisorShell), strconv.Itoa(int(LeashSilence / time.Second)),
-		strconv.Itoa(int(spareSilence / time.Second)), leashName, id,
+		Quote(scripts.SupervisorShell), strconv.Itoa(int(SupervisorSilence / time.Second)),
+		strconv.Itoa(int(spareSilence / time.Second)), supervisorName, id,
 	}, " ")
 }
 
-// leashFrame is what the leash reads before the heartbeats.
-func leashFrame(id string, s Script, again bool) string {
+// supervisorFrame is what the supervisor reads before the heartbeats.
+func supervisorFrame(id string, s Script, again bool) string {
 	// The node counts beats and no seconds: it needs no clock that agrees with ours.
-	beats, how := int(s.limit()/LeashBeat)+spareBeats, ""
+	beats, how := int(s.limit()/SupervisorBeat)+spareBeats, ""
 	switch {
 	case s.Detaches:
 		how = " free"
@@ -84,33 +84,33 @@ func leashFrame(id string, s Script, again bool) string {
 	return fmt.Sprintf("begin %s %d%s\n%send %s\n", id, beats, how, s.Text(), id)
 }
 
-// A LeashCall is a leash command taken apart, for a node that has no processes
+// A SupervisorCall is a supervisor command taken apart, for a node that has no processes
 // to put on one: the simulated rig's.
-type LeashCall struct {
+type SupervisorCall struct {
 	id string
 }
 
-// ParseLeash recognises the command line that a Node sends.
-func ParseLeash(command string) (LeashCall, bool) {
-	i := strings.LastIndex(command, " "+leashName+" ")
+// ParseSupervisor recognises the command line that a Node sends.
+func ParseSupervisor(command string) (SupervisorCall, bool) {
+	i := strings.LastIndex(command, " "+supervisorName+" ")
 	if i < 0 || !strings.HasPrefix(command, "sh -c ") {
-		return LeashCall{}, false
+		return SupervisorCall{}, false
 	}
-	return LeashCall{id: strings.TrimSpace(command[i+len(leashName)+2:])}, true
+	return SupervisorCall{id: strings.TrimSpace(command[i+len(supervisorName)+2:])}, true
 }
 
 // Serve speaks the node's side of the protocol and calls run with the script's
 // text. The context that run gets ends at the end of stdin or another byte than a beat, after a silence of
-// LeashSilence and at the limit; run must end everything that it started before
+// SupervisorSilence and at the limit; run must end everything that it started before
 // it returns the exit status. Heartbeats are real time, also where a simulated
 // node's clock runs faster.
-func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, text string) int) error {
+func (c SupervisorCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, text string) int) error {
 	in := bufio.NewReader(stdin)
 	id, beats, text, err := c.readScript(in)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(stdout, "%c%s begun\n", leashRS, id); err != nil {
+	if _, err := fmt.Fprintf(stdout, "%c%s begun\n", supervisorRS, id); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -133,13 +133,13 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 			}
 		}
 	}()
-	// Their texts are the leash's own words.
+	// Their texts are the supervisor's own words.
 	errLimit, errSilent := errors.New("limit"), errors.New("silent")
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		// From the first moment: a client that sends the script and no beat is gone, too.
-		silence := time.NewTimer(LeashSilence)
+		silence := time.NewTimer(SupervisorSilence)
 		defer silence.Stop()
 		for range beats {
 			select {
@@ -148,7 +148,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 					cancel(err)
 					return
 				}
-				silence.Reset(LeashSilence)
+				silence.Reset(SupervisorSilence)
 			case <-silence.C:
 				cancel(errSilent)
 				return
@@ -161,9 +161,9 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 	// The mark goes out only now: the script's own lines come before it, on the same stream.
 	code := run(ctx, text)
 	if cause := context.Cause(ctx); errors.Is(cause, errLimit) || errors.Is(cause, errSilent) {
-		fmt.Fprintf(stdout, "%c%s %s\n", leashRS, id, cause)
+		fmt.Fprintf(stdout, "%c%s %s\n", supervisorRS, id, cause)
 	}
-	_, err = fmt.Fprintf(stdout, "%c%s exit %d\n", leashRS, id, code)
+	_, err = fmt.Fprintf(stdout, "%c%s exit %d\n", supervisorRS, id, code)
 	// The goroutine that reads goes on until the caller closes stdin, and keeps nothing that
 	// matters.
 	cancel(nil)
@@ -173,7 +173,7 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 
 // readScript reads the frame. Where the id is known, what comes before it is a password
 // that sudo did not ask for.
-func (c LeashCall) readScript(in *bufio.Reader) (id string, beats int, text string, err error) {
+func (c SupervisorCall) readScript(in *bufio.Reader) (id string, beats int, text string, err error) {
 	// What comes first is beats, or the frame's "b": none of it is lost.
 	if c.id == spareID {
 		for {

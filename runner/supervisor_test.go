@@ -20,7 +20,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// altered is this machine, whose leash begins with another text.
+// altered is this machine, whose supervisor begins with another text.
 type altered struct {
 	local
 	alter func(string) string
@@ -250,7 +250,7 @@ func lives(pid string) bool {
 	return err == nil && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// canGroup reports whether the leash may make a control group here.
+// canGroup reports whether the supervisor may make a control group here.
 func canGroup() bool {
 	var catches string
 	_, err := drive(context.Background(), local{}, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"},
@@ -298,7 +298,7 @@ var (
 	groups = []string{"/sys/fs/cgroup", "systemd-run"}
 )
 
-// scoped is a leash that may divide its group only in a scope of systemd's, which is one that does
+// scoped is a supervisor that may divide its group only in a scope of systemd's, which is one that does
 // nothing but run what it is given.
 func scoped(t *testing.T) func(string) string {
 	fake := filepath.Join(t.TempDir(), "systemd-run")
@@ -313,7 +313,7 @@ func scoped(t *testing.T) func(string) string {
 	}
 }
 
-// without is a leash that finds none of some things on its node.
+// without is a supervisor that finds none of some things on its node.
 func without(things ...string) func(string) string {
 	return func(c string) string {
 		for _, thing := range things {

@@ -20,7 +20,7 @@ section node
 # shellcheck disable=SC2046
 set -- $(uname -nrm)
 printf '%s\n' "$1" "$2" "$3"
-section leash
+section supervisor
 echo "$RAILBENCH_CATCHES"
 section ssh
 echo "$SSH_CONNECTION"

@@ -105,7 +105,7 @@ func closeSession(s *session.Session, out io.Writer) error {
 	const patience = time.Second
 	told := time.AfterFunc(patience, func() {
 		sanitize.Fprintf(out, "waiting for the nodes to end what runs there; ctrl+c leaves it to them: they do within %s\n",
-			runner.LeashSilence)
+			runner.SupervisorSilence)
 	})
 	defer told.Stop()
 	// From here on a signal needs no one to be told in order.

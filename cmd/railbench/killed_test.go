@@ -146,7 +146,7 @@ func TestKilledShell(t *testing.T) {
 			t.Errorf("%s: %v, want it there: %v", path, err, want)
 		}
 	}
-	// SIGTERM, as the leash ends it, leaves nothing behind.
+	// SIGTERM, as the supervisor ends it, leaves nothing behind.
 	for _, cmd := range []*exec.Cmd{alive, last} {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()

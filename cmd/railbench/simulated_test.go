@@ -978,7 +978,7 @@ func (s *simulated) shiftClock() {
 func (s *simulated) settleNodes() {
 	s.repairAll()
 	s.late = [2]time.Duration{}
-	time.Sleep(10 * time.Minute) // a change goes back after two, a leash after less
+	time.Sleep(10 * time.Minute) // a change goes back after two, a supervisor after less
 	kept := s.told.asked.kept
 	s.found = append(s.found, s.told.lies...)
 	networks, running := s.look()

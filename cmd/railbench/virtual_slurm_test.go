@@ -109,7 +109,7 @@ func (v *virtual) reports(t *testing.T, report any, nodes int, args ...string) {
 // leaves looks for what a run has left: an allocation, or a process on any node.
 func (v *virtual) leaves(t *testing.T) {
 	t.Helper()
-	const look = "squeue --noheader; ps -eo args | grep -E '[i]b_write|[r]ailbench-leash|[o]rted|[m]pirun|[s]um.py' || :"
+	const look = "squeue --noheader; ps -eo args | grep -E '[i]b_write|[r]ailbench-sup|[o]rted|[m]pirun|[s]um.py' || :"
 	deadline := time.Now().Add(2 * time.Minute) // a machine that was reset has to come up
 	for n := 1; n <= 4; n++ {
 		for {

@@ -138,7 +138,7 @@ func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 	}
 }
 
-// exec answers what is asked in a channel that was opened: that is the leash's command.
+// exec answers what is asked in a channel that was opened: that is the supervisor's command.
 func (s Stage) exec(ch ssh.Channel, requests <-chan *ssh.Request, over <-chan struct{}) {
 	for r := range requests {
 		switch s {

@@ -359,7 +359,7 @@ func signals(t *testing.T, n runner.Node) {
 	if _, _, exit := Do(t, n, "kill -9 $$"); exit.Code != 137 {
 		t.Errorf("killed by 9: %+v", exit)
 	}
-	// A script keeps the default handling of signals: the leash's own does not leak.
+	// A script keeps the default handling of signals: the supervisor's own does not leak.
 	if _, _, exit := Do(t, n, "sh -c 'kill -PIPE $$'"); exit.Code != 128+13 {
 		t.Errorf("killed by PIPE: %+v", exit)
 	}

@@ -184,10 +184,10 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	began := c.Now()
 	out, errs := runner.Lines(runner.Stdout, c.Wall, emit), runner.Lines(runner.Stderr, c.Wall, emit)
 	sh := host.NewShell(d.node, s.Root, false)
-	// With the leash's mark in the environment, by which setsid knows that what it starts belongs
+	// With the supervisor's mark in the environment, by which setsid knows that what it starts belongs
 	// to a script.
 	exit.Code = sh.Start(limited, s.Text(), host.Job{
-		Name: "railbench", Env: []string{"LC_ALL=C", host.LeashVariable + "=simulated"}, Stdout: out, Stderr: errs,
+		Name: "railbench", Env: []string{"LC_ALL=C", host.SupervisorVariable + "=simulated"}, Stdout: out, Stderr: errs,
 	})
 	for _, w := range []io.Closer{out, errs} {
 		_ = w.Close() // it hands over the last line, and can't fail
@@ -200,7 +200,7 @@ func (d *Node) run(ctx, line context.Context, s runner.Script, emit func(runner.
 	// What a real connection's end leaves open, how the script ended, is left open here, too.
 	case errors.Is(cause, errLost):
 		return exit, d.error(runner.Lost, "run "+s.Name+" on", errLost,
-			"The node ends the script by itself within "+runner.LeashSilence.String())
+			"The node ends the script by itself within "+runner.SupervisorSilence.String())
 	default:
 		exit.Why = runner.Cancelled
 	}

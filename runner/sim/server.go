@@ -208,10 +208,10 @@ func (s *session) onResize(f func(width, height int)) {
 	s.resized = f
 }
 
-// sudoLeash is how a node asks for root before the leash.
-var sudoLeash = regexp.MustCompile(`^sudo((?: -[nSk]+| -p (?:''|""|\S+))*) (sh -c .*)$`)
+// sudoSupervisor is how a node asks for root before the supervisor.
+var sudoSupervisor = regexp.MustCompile(`^sudo((?: -[nSk]+| -p (?:''|""|\S+))*) (sh -c .*)$`)
 
-// exec runs a command line: under the leash, or as plain shell.
+// exec runs a command line: under the supervisor, or as plain shell.
 func (s *session) exec(ctx context.Context, command string) int {
 	out, errs := newGate(s.node, s.ch), newGate(s.node, s.ch.Stderr())
 	defer out.close()
@@ -222,32 +222,32 @@ func (s *session) exec(ctx context.Context, command string) int {
 		if i >= 0 {
 			head, tail = command[:i], command[i:]
 		}
-		if m := sudoLeash.FindStringSubmatch(head); m != nil {
+		if m := sudoSupervisor.FindStringSubmatch(head); m != nil {
 			options, plain, root = m[1], m[2]+tail, true
 		}
 	}
 	act := s.node.Rack.Clock.Visit
-	if leash, ok := runner.ParseLeash(plain); ok {
-		// Only one reads the channel: what sudo has read of it is gone for the leash.
+	if supervisor, ok := runner.ParseSupervisor(plain); ok {
+		// Only one reads the channel: what sudo has read of it is gone for the supervisor.
 		in := bufio.NewReader(s.ch)
 		if root && !s.sudo(options, in, errs) {
 			return 1
 		}
 		sh := host.NewShell(s.node, root, false)
-		err := leash.Serve(in, out, func(leashed context.Context, text string) (code int) {
-			leashed, cancel := context.WithCancel(leashed)
+		err := supervisor.Serve(in, out, func(supervised context.Context, text string) (code int) {
+			supervised, cancel := context.WithCancel(supervised)
 			defer cancel()
-			// Two lives: the leash's, which beats keep up, and the connection's.
+			// Two lives: the supervisor's, which beats keep up, and the connection's.
 			defer context.AfterFunc(ctx, cancel)()
 			act(func() {
-				code = sh.Start(leashed, text, host.Job{
-					Name: "railbench", Env: append(s.env, "LC_ALL=C", host.LeashVariable+"=simulated"),
+				code = sh.Start(supervised, text, host.Job{
+					Name: "railbench", Env: append(s.env, "LC_ALL=C", host.SupervisorVariable+"=simulated"),
 					Stdout: out.acted(), Stderr: errs.acted(),
 				})
 			})
 			return code
 		})
-		// The leash's own status where it got no script.
+		// The supervisor's own status where it got no script.
 		if err != nil {
 			return 125
 		}
@@ -290,7 +290,7 @@ func (s *session) commandLine(ctx context.Context, sh *host.Shell, command strin
 	return code
 }
 
-// sudo is what sudo does before it runs the leash.
+// sudo is what sudo does before it runs the supervisor.
 func (s *session) sudo(options string, in *bufio.Reader, errs io.Writer) bool {
 	s.node.Rack.Lock()
 	password := s.node.Password

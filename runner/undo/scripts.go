@@ -13,7 +13,7 @@ package undo
 //	watch, go                          the two scripts below
 
 // detach starts a script in a session of its own, without the mark by which the
-// leash finds what a script left behind: it has to outlive the connection. Where
+// supervisor finds what a script left behind: it has to outlive the connection. Where
 // systemd runs only a unit of it will do: it outlives even a login session whose
 // processes are killed at its end, and is spared by the kernel when memory is short.
 // $again says when it shall be started again. Without systemd it waits until the script

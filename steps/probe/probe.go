@@ -46,7 +46,7 @@ func Parse(stdout string, commands []steps.Command) (steps.Node, error) {
 		}
 	}
 	n.OS = osName(s["os"])
-	n.Catches = strings.TrimSpace(strings.Join(s["leash"], ""))
+	n.Catches = strings.TrimSpace(strings.Join(s["supervisor"], ""))
 	f := readFiles(s["files"])
 	p := readPlaces(s["places"])
 	n.Netdevs = netdevs(strings.Join(s["addr"], "\n"), f, p)

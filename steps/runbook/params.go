@@ -32,7 +32,7 @@ var shellNames = []string{
 }
 
 // shellPrefixes begin more of them: the loader's, the locale's, the desktop's, those of
-// interpreters, and the marks by which the leash finds what a script has left behind.
+// interpreters, and the marks by which the supervisor finds what a script has left behind.
 var shellPrefixes = []string{
 	"LD_", "DYLD_", "LC_", "XDG_", "BASH_", "SUDO_", "SSH_", "SYSTEMD_", "GLIBC_", "MALLOC_", "PERL", "PYTHON", "GIT_",
 	"RAILBENCH_",

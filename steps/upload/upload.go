@@ -229,7 +229,7 @@ func hash(file string) (sum string, size int64, err error) {
 }
 
 // A copied is a program on a node, and the script there that keeps its folder. The folder goes
-// with the script, and the script with railbench: that is the leash's to see to.
+// with the script, and the script with railbench: that is the supervisor's to see to.
 type copied struct {
 	node      runner.Node
 	dir, path string // empty where it came to no folder

@@ -105,7 +105,7 @@ func (sh *Shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.Fil
 	if ctx.Err() != nil {
 		code = Terminated
 	}
-	// What is left in the background ends with the script, as under the leash.
+	// What is left in the background ends with the script, as under the supervisor.
 	cancel()
 	sh.Finish()
 	return code

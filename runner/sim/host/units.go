@@ -33,9 +33,9 @@ type Unit struct {
 	Status int
 }
 
-// LeashVariable is the mark by which a leash finds what a script left behind.
+// SupervisorVariable is the mark by which a supervisor finds what a script left behind.
 // What doesn't have it and is in a session of its own outlives the script.
-const LeashVariable = "RAILBENCH_RUN"
+const SupervisorVariable = "RAILBENCH_RUN"
 
 // Apart runs a command in a session of its own, until it is over, end is called
 // or the rig is closed; done gets its status. Callers hold the rig's lock.

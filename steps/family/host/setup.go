@@ -234,7 +234,7 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	return v
 }
 
-// catches says at which node nothing ends a process that hides from its leash.
+// catches says at which node nothing ends a process that hides from its supervisor.
 func catches(rig steps.Rig, rep *registry.Report) {
 	for _, n := range rig.Nodes {
 		switch n.Catches {

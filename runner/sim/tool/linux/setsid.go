@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runSetsid gives a command a session of its own. The leash finds it there by
+// runSetsid gives a command a session of its own. The supervisor finds it there by
 // the mark in its environment; without the mark it stays.
 func runSetsid(ctx context.Context, c *host.Call) int {
 	args := c.Args[1:]
@@ -22,7 +22,7 @@ func runSetsid(ctx context.Context, c *host.Call) int {
 		return c.Fail(1, "setsid: no command specified\nTry 'setsid --help' for more information.")
 	}
 	env := c.Exported()
-	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, host.LeashVariable+"=") }) {
+	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, host.SupervisorVariable+"=") }) {
 		return c.Exec(ctx, args)
 	}
 	if _, err := c.Find(args[0]); err != nil {

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// leashCommand is what a Node sends, as far as the server looks at it.
-func leashCommand() string {
-	return "sh -c " + runner.Quote("\nid=$1\necho 'the wrapper'\n") + " railbench-leash r1"
+// supervisorCommand is what a Node sends, as far as the server looks at it.
+func supervisorCommand() string {
+	return "sh -c " + runner.Quote("\nid=$1\necho 'the wrapper'\n") + " railbench-supervisor r1"
 }
 
-func leashFrame(text string) string { return "begin r1 60\n" + text + "end r1\n" }
+func supervisorFrame(text string) string { return "begin r1 60\n" + text + "end r1\n" }
 
-// begun is what the leash says once it has the script.
+// begun is what the supervisor says once it has the script.
 const begun = "\x1er1 begun\n"
 
-// leashed starts a command with a frame on its stdin, which stays open.
-func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Session, wait func() reply) {
+// supervised starts a command with a frame on its stdin, which stays open.
+func (b *bench) supervised(command, stdin string) (in io.WriteCloser, s *ssh.Session, wait func() reply) {
 	b.t.Helper()
 	s, err := b.client("spark-01").NewSession()
 	if err != nil {
@@ -48,21 +48,21 @@ func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Sessio
 	}
 }
 
-func TestLeash(t *testing.T) {
+func TestSupervisor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
-	_, _, wait := b.leashed(leashCommand(),
-		leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
+	_, _, wait := b.supervised(supervisorCommand(),
+		supervisorFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
 	if got, want := wait(), (reply{begun + "hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
-func TestLeashEndsEverything(t *testing.T) {
+func TestSupervisorEndsEverything(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
-	in, _, wait := b.leashed(leashCommand(),
-		leashFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
+	in, _, wait := b.supervised(supervisorCommand(),
+		supervisorFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
 	b.listening(0, rdma.PerftestPort)
 	b.listening(0, 18516)
 	in.Close()
@@ -77,36 +77,36 @@ func TestLeashEndsEverything(t *testing.T) {
 }
 
 // What a script leaves in the background ends with it.
-func TestLeashEndsTheBackground(t *testing.T) {
+func TestSupervisorEndsTheBackground(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
-	_, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & sleep 0.01; echo done\n"))
+	_, _, wait := b.supervised(supervisorCommand(), supervisorFrame("ib_write_bw & sleep 0.01; echo done\n"))
 	if got := wait(); got.out != begun+"done\n\x1er1 exit 0\n" {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestLeashUnderSudo(t *testing.T) {
+func TestSupervisorUnderSudo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
-	text := leashFrame("id -u\n")
+	text := supervisorFrame("id -u\n")
 	for _, c := range []struct {
 		name, command, stdin string
 		fault                bool
 		want                 reply
 	}{
-		{"no password needed", "sudo -n " + leashCommand(), text, false, reply{begun + "0\n\x1er1 exit 0\n", "", 0}},
+		{"no password needed", "sudo -n " + supervisorCommand(), text, false, reply{begun + "0\n\x1er1 exit 0\n", "", 0}},
 		{
-			"password not asked for", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, false,
+			"password not asked for", "sudo -S -k -p '' " + supervisorCommand(), "engineer\n" + text, false,
 			reply{begun + "0\n\x1er1 exit 0\n", "", 0},
 		},
-		{"password missing", "sudo -n " + leashCommand(), text, true, reply{"", "sudo: a password is required\n", 1}},
+		{"password missing", "sudo -n " + supervisorCommand(), text, true, reply{"", "sudo: a password is required\n", 1}},
 		{
-			"password right", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, true,
+			"password right", "sudo -S -k -p '' " + supervisorCommand(), "engineer\n" + text, true,
 			reply{begun + "0\n\x1er1 exit 0\n", "", 0},
 		},
 		{
-			"password wrong", "sudo -S -k -p '' " + leashCommand(), "guess\n" + text, true,
+			"password wrong", "sudo -S -k -p '' " + supervisorCommand(), "guess\n" + text, true,
 			reply{"", "Sorry, try again.\nSorry, try again.\nsudo: 3 incorrect password attempts\n", 1},
 		},
 	} {
@@ -118,7 +118,7 @@ func TestLeashUnderSudo(t *testing.T) {
 			if err := change("sudo-password"); err != nil {
 				t.Fatal(err)
 			}
-			_, _, wait := b.leashed(c.command, c.stdin)
+			_, _, wait := b.supervised(c.command, c.stdin)
 			if got := wait(); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
