@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/crowd"
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -176,7 +177,11 @@ func (s *stage) open() (string, error) {
 		return "", fmt.Errorf("listen at %s: %w. Give another HOST:PORT with --listen, for example 127.0.0.1:8080", s.listen,
 			err)
 	}
-	ln := web.Listen(tcp)
+	each := web.MostEach
+	if onLoopback(tcp.Addr()) {
+		each = web.MostConnections // all share an address
+	}
+	ln := crowd.Listen(tcp, web.MostConnections, each)
 	token, err := s.token(ln.Addr())
 	if err == nil {
 		err = s.prepare()

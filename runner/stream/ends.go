@@ -8,16 +8,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/net/netutil"
+	"github.com/railbench/railbench/runner/crowd"
 )
 
-// listen holds at most that many connections open: further clients wait in the kernel's queue, which is bounded, too.
+// listen holds at most that many connections open: a client that has sent no block gives way to the next one.
 func listen(address string, most int) (net.Listener, error) {
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
 	}
-	return netutil.LimitListener(ln, most), nil
+	return crowd.Listen(ln, most, most), nil
 }
 
 // A Sender sends over connections to one or more receivers.
@@ -150,9 +150,12 @@ type Receiver struct {
 // mostFailed bounds what foreign connections make a receiver keep, and report.
 const mostFailed = 20
 
+// mostStreams is how many connections an address has open.
+const mostStreams = 256
+
 // Listen adds an address.
 func (r *Receiver) Listen(address string) error {
-	ln, err := listen(address, 256)
+	ln, err := listen(address, mostStreams)
 	if err != nil {
 		return err
 	}

@@ -249,8 +249,8 @@ func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *
 	for {
 		if _, err := io.ReadFull(c, head); err != nil {
 			switch {
-			case errors.Is(err, io.EOF) || ctx.Err() != nil:
-				return nil
+			case errors.Is(err, io.EOF), ctx.Err() != nil, chunk == nil && errors.Is(err, net.ErrClosed):
+				return nil // who has sent no block gives way to others
 			case errors.Is(err, io.ErrUnexpectedEOF):
 				t.Cut.Add(1)
 				return nil
@@ -270,6 +270,9 @@ func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *
 		}
 		if chunk == nil {
 			chunk = make([]byte, chunkBytes)
+			if c, ok := c.(interface{ Known() }); ok {
+				c.Known()
+			}
 		}
 		sum.Reset()
 		if err := take(c, chunk, h.length, sum, to, t); err != nil {
@@ -409,7 +412,8 @@ type Server struct {
 	Gone func(net.Addr, error)
 }
 
-// Serve takes streams until ctx ends, or, where once is set, until those that came have ended.
+// Serve takes streams until ctx ends, or, where once is set, until those that came have ended. A client that has sent
+// nothing was no stream.
 func (s *Server) Serve(ctx context.Context, ln net.Listener, once bool) error {
 	var streams sync.WaitGroup
 	defer streams.Wait()
@@ -434,7 +438,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, once bool) error {
 			if s.Gone != nil {
 				s.Gone(c.RemoteAddr(), err)
 			}
-			if open.Add(-1) == 0 && once {
+			if open.Add(-1) == 0 && once && s.Tally.Bytes.Load() > 0 {
 				ln.Close()
 			}
 		})

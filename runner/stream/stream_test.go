@@ -462,3 +462,47 @@ func TestHeadersThatLie(t *testing.T) {
 		t.Errorf("for a header of 24 bytes %d bytes were reserved", made)
 	}
 }
+
+// TestStrangers: whoever connects and sends nothing neither keeps a sender away nor ends what waits for one.
+func TestStrangers(t *testing.T) {
+	var r Receiver
+	defer r.Close()
+	if err := r.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(t.Context(), true) }()
+	at := r.Ways[0].At
+	var idle []*net.TCPConn
+	for range mostStreams + 10 {
+		c, err := Dial(t.Context(), "", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	p, err := NewPayload(1<<16, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	s, err := NewSender(t.Context(), []string{at}, nil, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range idle[:len(idle)-1] {
+		c.Close() // the last one leaves after the sender
+	}
+	if err := s.Ones(t.Context(), p, 3); err != nil {
+		t.Error(err)
+	}
+	idle[len(idle)-1].Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if n := r.Ways[0].Tally.Blocks.Load(); n != 6 || !r.Ways[0].Tally.Whole() {
+		t.Errorf("%d blocks came of 6", n)
+	}
+}

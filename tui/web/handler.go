@@ -21,6 +21,9 @@ const (
 	MostViewers = 256 // streams; a page is one
 	// MostConnections holds for a listener: each viewer's browser asks for files, too.
 	MostConnections = 2 * MostViewers
+	// MostEach is how many connections one address may have that have not shown the token: a browser takes six, and
+	// several viewers may share an address.
+	MostEach = 64
 
 	slowAfter  = 5 * time.Second  // a viewer who takes a message no faster is dropped
 	longAfter  = 20 * time.Second // and who takes a file no faster
@@ -34,7 +37,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Server is an HTTP server for the page whose requests end: the header's within seconds, an idle connection's within a
-// minute, an answer's that is not read within longAfter, a stream's by each message's own limit. It serves a Listener.
+// minute, an answer's that is not read within longAfter, a stream's by each message's own limit. It serves a listener that
+// bounds its connections.
 func (p *Page) Server() *http.Server {
 	return &http.Server{
 		Handler: p.Handler(), ReadHeaderTimeout: slowAfter, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
@@ -133,6 +137,21 @@ func (p *Page) private(next http.HandlerFunc) http.Handler {
 		}
 		next(w, r)
 	})
+}
+
+// placeKey is of a request's connection in its context.
+type placeKey struct{}
+
+// withPlace is for http.Server.ConnContext.
+func withPlace(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, placeKey{}, c)
+}
+
+// hasToken keeps the connection of a request whose client has shown the token.
+func hasToken(ctx context.Context) {
+	if c, ok := ctx.Value(placeKey{}).(interface{ Known() }); ok {
+		c.Known()
+	}
 }
 
 func (p *Page) allowed(r *http.Request) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/crowd"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -19,10 +20,8 @@ func served(t *testing.T, p *Page, most, each int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := Listen(tcp)
-	ln.most, ln.each = most, each
 	server, done := p.Server(), make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(ln) }()
+	go func() { defer close(done); _ = server.Serve(crowd.Listen(tcp, most, each)) }()
 	t.Cleanup(func() {
 		server.Close()
 		<-done
@@ -121,7 +120,7 @@ func TestAnswersHaveALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(Listen(tcp)) }()
+	go func() { defer close(done); _ = server.Serve(crowd.Listen(tcp, MostConnections, MostEach)) }()
 	if text, err := fetch(tcp.Addr().String(), "/page.css"); err == nil {
 		t.Errorf("an answer came after its limit: %q", text)
 	}
