@@ -405,6 +405,16 @@ func TestASignalEndsTheWorkbench(t *testing.T) {
 // A second signal ends the workbench also where its terminal takes nothing any more, as after ctrl+s.
 func TestTwoSignalsEndAFrozenTerminal(t *testing.T) {
 	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			endsFrozen(t, sig)
+		})
+	}
+}
+
+func endsFrozen(t *testing.T, sig syscall.Signal) {
+	t.Helper()
 	cmd := asProcess(t, "--rig", "sim", "--speed", "max")
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 200, Cols: 400}) // a frame is more than a terminal buffers
@@ -418,7 +428,7 @@ func TestTwoSignalsEndAFrozenTerminal(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for range 3000 {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Process.Signal(sig) // it may have ended
 		select {
 		case <-ended:
 			return
