@@ -120,11 +120,26 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Deceives reports whether a character of a script isn't what it is seen as: it is Hidden or drawn as nothing, it is
-// a blank that the shell takes for a letter, or it looks like a character that the shell minds. Behind one of these #
-// begins no comment, and what looks like one runs. What a font alone decides is taken for unseen: private use, and
-// what is not a character at all. So are the joiners: scripts are read as they stand, and not as a language.
-func Deceives(r rune) bool {
+// Deceives finds the first character of a script that isn't what it is seen as, and gives its bytes; at is -1 where there
+// is none. A mark on a blank or a sign is one: with it they are what the shell takes for letters.
+func Deceives(script string) (at int, char string) {
+	before := '\n'
+	for at, r := range script {
+		_, n := utf8.DecodeRuneInString(script[at:])
+		if deceives(r) || r == utf8.RuneError && n <= 1 ||
+			unicode.Is(unicode.M, r) && before < utf8.RuneSelf && !unicode.In(before, unicode.L, unicode.N) {
+			return at, script[at : at+n]
+		}
+		before = r
+	}
+	return -1, ""
+}
+
+// deceives reports whether a character alone isn't what it is seen as: it is Hidden or drawn as nothing, it is a
+// blank that the shell takes for a letter, or it looks like a character that the shell minds. Behind one of these #
+// begins no comment, and what looks like one runs. What a font alone decides is taken for unseen: private use, and what
+// is no character at all. So are the joiners: scripts are read as they stand, and not as a language.
+func deceives(r rune) bool {
 	switch r {
 	case '\u200c', '\u200d', // the joiners
 		'\u2800',     // a pattern of Braille's without a dot

@@ -395,8 +395,8 @@ func (r *reader) script(f *ast.FencedCodeBlock, b block) string {
 	if strings.TrimSpace(script) == "" {
 		r.wrong(b.info, "the script is empty")
 	}
-	if i := strings.IndexFunc(script, runner.Deceives); i >= 0 {
-		c, _ := utf8.DecodeRuneInString(script[i:])
+	if i, char := runner.Deceives(script); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(char)
 		r.wrong(b.lines[strings.Count(script[:i], "\n")],
 			"the script has a character that is invisible, or looks like another one (%U),"+
 				" so what is shown of it is not what would run: print it with printf", c)

@@ -258,14 +258,10 @@ func hidden(c steps.Cell) string {
 				sanitize.Line(role.Interpreter), strings.Join(steps.Interpreters(), " and "))
 		}
 		text := role.Text()
-		for at, r := range text {
-			_, n := utf8.DecodeRuneInString(text[at:])
-			if !runner.Deceives(r) && (r != utf8.RuneError || n > 1) {
-				continue
-			}
+		if at, char := runner.Deceives(text); at >= 0 {
 			return fmt.Sprintf("line %d of its script has an invisible or look-alike character (%s), so the shown script "+
 				"differs from what would run. Use printf for it",
-				1+strings.Count(text[:at], "\n"), unseen(text[at:at+n]))
+				1+strings.Count(text[:at], "\n"), unseen(char))
 		}
 	}
 	return ""
