@@ -86,12 +86,11 @@ exit 0`
 
 // own reports whether no one but this user and root can put another thing in the place of a path without links: whose
 // it is, and every folder above it, and who may write there. The group's bit is enough: a user's own group may have
-// others in it, and what an access list gives is seen there. A folder such as /tmp lets no one take away what is in
-// it. Of a path of several lines only the first would be read here.
+// others in it, and what an access list gives is seen there. A folder such as /tmp lets no one take away what is in it.
+// A path with a line's end or an escape would be read as another one here.
 const own = `own() {
 	at=$1
-	case $at in *'
-'*) return 1 ;; esac
+	case $at in *[[:cntrl:]]*) return 1 ;; esac
 	set -- $(ls -ldn / 2>/dev/null)
 	top=$3 me=$(id -u)
 	while :; do

@@ -272,6 +272,7 @@ func TestPlace(t *testing.T) {
 		"far below a group's":    {func(dir string) error { return os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o775) }, false},
 		"below somebody else's":  {func(dir string) error { return give(filepath.Dir(dir), 12345, 0) }, false},
 		"missing":                {os.Remove, false},
+		"returns\rover":          {func(string) error { return nil }, false},
 		"of two\nlines":          {func(string) error { return nil }, false},
 		"of $signs * and `true`": {func(string) error { return nil }, true},
 		"an access list for what comes": {func(dir string) error {
