@@ -390,7 +390,8 @@ func TestUnreadable(t *testing.T) {
 		"a zero":       {"# P\x00", "x.md:1:4: it is not text in UTF-8"},
 		"too long":     {strings.Repeat("x\n", MaxBytes), "x.md: it is longer than 256 KiB"},
 		"front matter": {"---\ntitle: x\n---\n# P {#p}\n", "x.md:1: front matter"},
-		"deep quotes":  {"# P {#p}\n\n" + strings.Repeat("> ", 60) + "x\n", "x.md:3: quotes stand in quotes"},
+		"deep quotes":  {"# P {#p}\n\n" + strings.Repeat("> ", 60) + "x\n", "x.md:3: more than 50 quotes"},
+		"deep lists":   {"# P {#p}\n\n" + strings.Repeat("-\t1. ", 60) + "x\n", "x.md:3: more than 50 quotes"},
 		"nothing":      {"", "x.md: the heading of the part is missing"},
 	} {
 		d := Read("x.md", []byte(c.src))

@@ -15,6 +15,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // MaxBytes is how long a file may be. The longest part of the tutorial has 17 kB.
@@ -87,36 +88,15 @@ func (r *reader) readable(src []byte) bool {
 			" the title stands in a comment, <!-- tutorial: Title -->")
 		return false
 	}
-	if i := deepQuote(r.text); i >= 0 {
-		r.wrong(i, "quotes stand in quotes in more than 50 others")
-		return false
+	at := 0
+	for line := range bytes.Lines(r.text) {
+		if sanitize.TooDeep(string(line)) {
+			r.wrong(at, "more than 50 quotes or lists stand in each other")
+			return false
+		}
+		at += len(line)
 	}
 	return true
-}
-
-// deepQuote is the offset of the first line whose quotes stand in more others than
-// anybody means; -1 where there is none. They take the Markdown parser a time that
-// grows with the square of their depth.
-func deepQuote(text []byte) int {
-	const most = 50
-	for at := 0; at < len(text); {
-		depth, i := 0, at
-		for i < len(text) && (text[i] == '>' || text[i] == ' ' || text[i] == '\t') {
-			if text[i] == '>' {
-				depth++
-			}
-			i++
-		}
-		if depth >= most {
-			return at
-		}
-		end := bytes.IndexByte(text[i:], '\n')
-		if end < 0 {
-			break
-		}
-		at = i + end + 1
-	}
-	return -1
 }
 
 // invalid is the offset of the first byte that is not of a text; -1 where there is

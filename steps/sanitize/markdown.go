@@ -36,11 +36,10 @@ func tangled(s string) bool {
 		if strings.TrimSpace(line) == "" {
 			links, stress, columns = 0, 0, 0
 		}
-		bare := strings.TrimLeft(line, " >-+*0123456789.)")
+		bare := strings.TrimLeft(line, begins)
 		links += count(line, "](", "][", "]:")
 		stress += count(line, "*", "_")
-		depth := count(line[:len(line)-len(bare)], ">", "- ", "+ ", "* ", ". ", ") ")
-		if links > mostLinks || stress > mostStress || depth >= deepest {
+		if links > mostLinks || stress > mostStress || TooDeep(line) {
 			return true
 		}
 		if strings.Trim(line, " >|:-\r\n") == "" {
@@ -48,13 +47,23 @@ func tangled(s string) bool {
 		}
 		cells += columns
 		uses += count(line, "]")
-		begins := strings.HasPrefix(bare, "[") && strings.Contains(bare, "]:")
-		if begins || defines { // an address may stand in the line below its name
+		named := strings.HasPrefix(bare, "[") && strings.Contains(bare, "]:")
+		if named || defines { // an address may stand in the line below its name
 			address = max(address, len(bare))
 		}
-		defines = begins
+		defines = named
 	}
 	return cells > len(s)+mostCells || uses*address > addressGrowth*len(s)+mostAddresses
+}
+
+// begins is what quotes and lists begin with.
+const begins = " \t>-+*0123456789.)"
+
+// TooDeep reports whether a line begins more quotes and lists within each other than anyone means: the time to read them
+// grows with the square of their depth.
+func TooDeep(line string) bool {
+	begin := line[:len(line)-len(strings.TrimLeft(line, begins))]
+	return count(strings.ReplaceAll(begin, "\t", " "), ">", "- ", "+ ", "* ", ". ", ") ") >= deepest
 }
 
 // count is how often texts are in another.
