@@ -26,7 +26,7 @@ func TestSomebodyElsesLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "openmpi.toml")
-	text := "program = \"/tmp/evil\"\narguments = [\"{program}\"]\n"
+	text := "program = \"/tmp/evil\"\nhost = \"{host}\"\nnodes = \"name\"\narguments = [\"{hosts}\", \"{mark}\"]\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

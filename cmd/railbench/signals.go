@@ -12,7 +12,7 @@ import (
 // program however it hangs, also where it comes a moment later: the nodes' supervisors and rollbacks need nothing here.
 func untilSignalled() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	deaf := onSignal(cancel, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	deaf := onSignal(cancel, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return context.WithValue(ctx, mainSignals{}, deaf), func() {
 		deaf()
 		cancel()
@@ -23,8 +23,8 @@ func untilSignalled() (ctx context.Context, stop func()) {
 type mainSignals struct{}
 
 // screenSignals is a context for a screen, which the first signal ends; a second one ends the program, also where the
-// terminal is frozen. While another program has the terminal, which lend and back say, ctrl+c and ctrl+\ go to both
-// programs and are meant for the other one. stop ends the listening.
+// terminal is frozen. While another program has the terminal, which lend and back say, ctrl+c goes to both programs and
+// is meant for the other one. stop ends the listening.
 func screenSignals(parent context.Context) (ctx context.Context, lend func() (back func()), stop func()) {
 	if deaf, ok := parent.Value(mainSignals{}).(func()); ok {
 		deaf() // from here on ctrl+c may be meant for a pager
@@ -32,7 +32,7 @@ func screenSignals(parent context.Context) (ctx context.Context, lend func() (ba
 	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	deaf := onSignal(cancel, syscall.SIGTERM, syscall.SIGHUP)
 	var mu sync.Mutex // guards deafToInterrupt: a signal ends the listening while a pager may give the terminal back
-	deafToInterrupt := onSignal(cancel, os.Interrupt, syscall.SIGQUIT)
+	deafToInterrupt := onSignal(cancel, os.Interrupt)
 	none := func() {
 		deaf()
 		mu.Lock()
@@ -42,7 +42,7 @@ func screenSignals(parent context.Context) (ctx context.Context, lend func() (ba
 	context.AfterFunc(ctx, none)
 	lend = func() (back func()) {
 		theirs := make(chan os.Signal, 1)
-		signal.Notify(theirs, os.Interrupt, syscall.SIGQUIT) // so that it does not end railbench
+		signal.Notify(theirs, os.Interrupt) // so that it does not end railbench
 		mu.Lock()
 		defer mu.Unlock()
 		deafToInterrupt()
@@ -51,7 +51,7 @@ func screenSignals(parent context.Context) (ctx context.Context, lend func() (ba
 			mu.Lock()
 			defer mu.Unlock()
 			if ctx.Err() == nil {
-				deafToInterrupt = onSignal(cancel, os.Interrupt, syscall.SIGQUIT)
+				deafToInterrupt = onSignal(cancel, os.Interrupt)
 			}
 			signal.Stop(theirs)
 		}
@@ -101,12 +101,9 @@ func onSignal(first func(), signals ...os.Signal) (stop func()) {
 }
 
 // endBy has a signal do what it does without a handler. One that the program was started to ignore, as ctrl+c in the
-// background of a script, does nothing then: the program ends as a shell would say it. So does SIGQUIT: Go would write
-// where each goroutine is, and a frozen terminal takes none of it.
+// background of a script, does nothing then: the program ends as a shell would say it.
 func endBy(s syscall.Signal, heard chan os.Signal) {
 	signal.Stop(heard)
-	if s != syscall.SIGQUIT {
-		_ = syscall.Kill(os.Getpid(), s) // a process may always signal itself, and does not come back from what ends it
-	}
+	_ = syscall.Kill(os.Getpid(), s) // a process may always signal itself, and does not come back from what ends it
 	os.Exit(128 + int(s))
 }
