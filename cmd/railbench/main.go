@@ -61,6 +61,7 @@ var alone bool
 func main() {
 	alone = true
 	crashBySignal()
+	quitIsTerm()
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -107,3 +107,18 @@ func endBy(s syscall.Signal, heard chan os.Signal) {
 	_ = syscall.Kill(os.Getpid(), s) // a process may always signal itself, and does not come back from what ends it
 	os.Exit(128 + int(s))
 }
+
+// quitIsTerm has SIGQUIT end the program as SIGTERM does, for as long as it runs. Go would write where each goroutine is,
+// and while a frozen terminal does not take that, no other signal but SIGKILL would end the program.
+func quitIsTerm() {
+	if signal.Ignored(syscall.SIGQUIT) {
+		return // as in the background of a script
+	}
+	quit := make(chan os.Signal, 2)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		for range quit {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // a process may always signal itself
+		}
+	}()
+}
