@@ -343,8 +343,6 @@ func page(all []promise, known map[string]result) []byte {
 		b.WriteString("\n## Not run\n\nThese have tests, and none of them ran where this page was made:\n\n" +
 			strings.Join(missing, ""))
 	}
-	tried, _ := os.ReadFile(".ci/tried.md") // what no test counts
-	b.Write(tried)
 	return b.Bytes()
 }
 
