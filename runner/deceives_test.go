@@ -30,7 +30,8 @@ func TestDeceives(t *testing.T) {
 		}
 	}
 	for _, script := range []string{
-		"true \u0301# a comment", "\u0338# at the start", "a;\u20dd b", "'\u0323", "a\n\u0483b", "bytes \xff", "\xc3", "a\u093e |\u093e",
+		"true \u0301# a comment", "\u0338# at the start", "a;\u20dd b", "'\u0323", "a\n\u0483b", "bytes \xff", "\xc3",
+		"a\u093e |\u093e",
 	} {
 		if at, _ := Deceives(script); at < 0 {
 			t.Errorf("%q is let through", script)

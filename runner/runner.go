@@ -120,8 +120,8 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Deceives finds the first character of a script that isn't what it is seen as, and gives its bytes; at is -1 where there
-// is none. A mark on a blank or a sign is one: with it they are what the shell takes for letters.
+// Deceives finds the first character of a script that isn't what it is seen as, and gives its bytes; at is -1 where
+// there is none. A mark on a blank or a sign is one: with it they are what the shell takes for letters.
 func Deceives(script string) (at int, char string) {
 	before := '\n'
 	for at, r := range script {

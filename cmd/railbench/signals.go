@@ -108,8 +108,8 @@ func endBy(s syscall.Signal, heard chan os.Signal) {
 	os.Exit(128 + int(s))
 }
 
-// quitIsTerm has SIGQUIT end the program as SIGTERM does, for as long as it runs. Go would write where each goroutine is,
-// and while a frozen terminal does not take that, no other signal but SIGKILL would end the program.
+// quitIsTerm has SIGQUIT end the program as SIGTERM does, for as long as it runs. Go would write where each goroutine
+// is, and while a frozen terminal does not take that, no other signal but SIGKILL would end the program.
 func quitIsTerm() {
 	if signal.Ignored(syscall.SIGQUIT) {
 		return // as in the background of a script

@@ -10,8 +10,8 @@ import (
 )
 
 // A Listener holds a limited number of connections, and accepts each new one: if there are too many, it closes the
-// oldest whose client is not known. So a stranger cannot keep others away, however many connections it holds and however
-// slowly it reads.
+// oldest whose client is not known. So a stranger cannot keep others away, however many connections it holds and
+// however slowly it reads.
 type Listener struct {
 	net.Listener
 	most, each int

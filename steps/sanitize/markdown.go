@@ -59,8 +59,8 @@ func tangled(s string) bool {
 // begins is what quotes and lists begin with.
 const begins = " \t>-+*0123456789.)"
 
-// TooDeep reports whether a line begins more quotes and lists within each other than anyone means: the time to read them
-// grows with the square of their depth.
+// TooDeep reports whether a line begins more quotes and lists within each other than anyone means: the time to read
+// them grows with the square of their depth.
 func TooDeep(line string) bool {
 	begin := line[:len(line)-len(strings.TrimLeft(line, begins))]
 	return count(strings.ReplaceAll(begin, "\t", " "), ">", "- ", "+ ", "* ", ". ", ") ") >= deepest

@@ -37,8 +37,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Server is an HTTP server for the page whose requests end: the header's within seconds, an idle connection's within a
-// minute, an answer's that is not read within longAfter, a stream's by each message's own limit. It serves a listener that
-// bounds its connections.
+// minute, an answer's that is not read within longAfter, a stream's by each message's own limit. It serves a listener
+// that bounds its connections.
 func (p *Page) Server() *http.Server {
 	return &http.Server{
 		Handler: p.Handler(), ReadHeaderTimeout: slowAfter, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
