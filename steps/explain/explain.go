@@ -22,6 +22,7 @@ const (
 	mostShown   = 300 // bytes of a line that are shown
 	mostHits    = 3   // lines of a cause that are shown
 	mostTyped   = 3   // lines of a text that a person typed
+	mostShort   = 10  // lines of a text of one output
 )
 
 // An Answer is what a text leads to.
@@ -66,6 +67,8 @@ type Found struct {
 
 	score   int
 	generic bool
+	common  bool
+	hint    bool
 }
 
 // Explained reports whether the text led anywhere: that only some words fit is not an answer, and that a part of the
@@ -112,10 +115,14 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 			a.Causes = append(a.Causes, f)
 		}
 	}
-	if told := !slices.ContainsFunc(a.Causes, Found.isFault); told || len(all.lines) <= mostTyped {
-		for _, f := range k.said(all, told) {
+	if !slices.ContainsFunc(a.Causes, Found.isFault) { // what tools printed says more than a person
+		said := k.said(all)
+		if slices.ContainsFunc(said, Found.isFault) {
+			a.Causes = slices.DeleteFunc(a.Causes, func(f Found) bool { return f.common })
+		}
+		for _, f := range said {
 			same := func(o Found) bool { return o.ID == f.ID }
-			if !slices.ContainsFunc(found, same) && (f.Sure != Weak || !slices.ContainsFunc(found, notHarmless)) {
+			if !slices.ContainsFunc(a.Causes, same) && (f.Sure != Weak || !slices.ContainsFunc(found, notHarmless)) {
 				a.Causes = append(a.Causes, f)
 			}
 		}
@@ -140,8 +147,12 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	return a
 }
 
-// isFault is false for an error that many programs print, and for what a text only is about.
-func (f Found) isFault() bool { return !f.generic && (f.Sure != OneOf || f.Code != "") }
+// isFault is false for an error that many programs print, for what is in many reports, and for what a text only is
+// about.
+func (f Found) isFault() bool {
+	named := f.Sure == OneOf && f.Code != ""
+	return !f.generic && !f.common && (named || f.Sure == Proves || f.Sure == Fits || f.Sure == ByWords)
+}
 
 func notHarmless(f Found) bool { return f.Sure != Harmless }
 

@@ -47,6 +47,10 @@ type Cause struct {
 	Over []string `toml:"over"`
 	// Generic is an error that many programs print: it gives way to any other cause in its lines.
 	Generic bool `toml:"generic"`
+	// Common is what stands in reports about something else, too: it gives way to any other cause. Hint is so and no
+	// fault, but a setting, a device or a figure: in a longer text it is no answer by itself.
+	Common bool `toml:"common"`
+	Hint   bool `toml:"hint"`
 	// Words are how people say it, and messages that lead to its checks; * stands for anything.
 	Words []string `toml:"words"`
 	// Why, Confirm and Fix are sentences with commands in backticks. An entry with Confirm is a chapter of the page
@@ -280,6 +284,15 @@ func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[i
 		}
 	}
 	found = slices.DeleteFunc(found, func(f Found) bool { return f.generic && f.within(found) })
+	if slices.ContainsFunc(found, Found.isFault) {
+		found = slices.DeleteFunc(found, func(f Found) bool { return f.common })
+	}
+	for i := range found {
+		if f := &found[i]; f.hint && len(t.lines) > mostShort {
+			f.score += rank[Weak] - rank[f.Sure]
+			f.Sure = Weak
+		}
+	}
 	slices.SortStableFunc(found, func(a, b Found) int { return cmp.Compare(b.score, a.score) })
 	return found, understood
 }
@@ -327,6 +340,7 @@ func (c *Cause) found(sure Sure, lines []Fact) Found {
 		ID: c.ID, Title: c.Title, Code: c.Code, Sure: sure, Next: c.Next,
 		Why: strings.ReplaceAll(c.Why, "`", ""), Fix: strings.ReplaceAll(c.Fix, "`", ""),
 		Checks: slices.Concat([]string{}, c.Checks), Docs: c.Docs, Source: c.Source, Lines: []Fact{}, generic: c.Generic,
+		common: c.Common || c.Hint, hint: c.Hint,
 	}
 	slices.SortStableFunc(lines, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
 	lines = slices.CompactFunc(lines, func(a, b Fact) bool { return a == b })

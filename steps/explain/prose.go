@@ -31,13 +31,13 @@ type sentence struct {
 	title bool
 }
 
-// said finds the entries that a text means in a person's own words, or, with report, says among others.
-func (k *Knowledge) said(t text, tell bool) (found []Found) {
+// said finds the entries that a text means in a person's own words, or says among others.
+func (k *Knowledge) said(t text) (found []Found) {
 	best := map[int]float64{}
 	told := map[int]bool{}
 	lines := map[int][]Fact{}
 	typed := len(t.lines) <= mostTyped
-	tell = tell && slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
+	tell := slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
 	all, title := sentences(t, typed), ""
 	for i, s := range all {
 		context := title
@@ -82,6 +82,7 @@ func (k *Knowledge) said(t text, tell bool) (found []Found) {
 		f.score = rank[sure] + int(100*score)
 		found = append(found, f)
 	}
+	found = k.without(found)
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 	})
@@ -89,6 +90,17 @@ func (k *Knowledge) said(t text, tell bool) (found []Found) {
 	return slices.DeleteFunc(found, func(f Found) bool {
 		return f.Sure == ByWords && float64(f.score-rank[ByWords]) < nearBest*float64(found[0].score-rank[ByWords])
 	})
+}
+
+// without leaves out what an entry of words alone makes needless.
+func (k *Knowledge) without(found []Found) []Found {
+	for _, c := range k.Causes {
+		words := len(c.any)+len(c.all) == 0
+		if words && slices.ContainsFunc(found, func(f Found) bool { return f.ID == c.ID && f.Sure != Weak }) {
+			found = slices.DeleteFunc(found, func(f Found) bool { return slices.Contains(c.Over, f.ID) })
+		}
+	}
+	return found
 }
 
 var (
