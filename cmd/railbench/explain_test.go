@@ -261,7 +261,7 @@ func TestExplainLong(t *testing.T) {
 		fmt.Fprintf(&b, "some line %d of a long log\n", n)
 		n++
 	}
-	b.WriteString("bash: ib_write_bw: command not found\n")
+	b.WriteString("E: undefined symbol: ibv_alloc_td\n")
 	n++
 	text, omitted, err := headAndTail(strings.NewReader(b.String()))
 	if err != nil {
@@ -272,7 +272,7 @@ func TestExplainLong(t *testing.T) {
 		t.Fatalf("%d lines of %d, %d left out, %d causes", a.Lines, n, a.LeftOut, len(a.Causes))
 	}
 	for _, c := range a.Causes {
-		if want := map[string]int{"port-in-use": 1, "command-missing": n}[c.ID]; c.Lines[0].Line != want {
+		if want := map[string]int{"port-in-use": 1, "library-missing": n}[c.ID]; c.Lines[0].Line != want {
 			t.Errorf("%s is in line %d, not %d", c.ID, c.Lines[0].Line, want)
 		}
 	}
