@@ -1,6 +1,7 @@
-// Package cabling says what is wired to what: by who answered for an address, and not by what the addresses say.
-// Linux answers for each of its addresses on any interface, so the one that answers is the one that the cable leads
-// to. It asks no one: scripts run elsewhere, and what they told comes in.
+// Package cabling reports what is wired to what. It goes by which interface answered for an address, and not
+// by the addresses themselves. Linux answers for each of its addresses on any interface, so the interface
+// that answers is the one that the cable leads to. The package runs nothing itself: scripts run elsewhere,
+// and their output is passed in.
 package cabling
 
 import (
@@ -14,7 +15,7 @@ import (
 // A Link is what its rails are joined with, as both nodes learnt it.
 type Link struct {
 	Rig steps.Rig
-	// Facts are what each end's script told: "NETDEV MAC" and "NETDEV neighbour ADDRESS", with MACs.
+	// Facts are what each end's script reported: "NETDEV MAC" and "NETDEV neighbour ADDRESS", with MACs.
 	Facts [2]map[string]string
 }
 

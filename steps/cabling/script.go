@@ -8,10 +8,11 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 )
 
-// Script prints what a node learns of the others on its rails: a node learns who has an address when it sends there.
-// WAYS are those of Ways. It needs ip and ping, and sends one packet each. Interfaces without an address (UNNUMBERED)
-// ask whoever hears them: every RoCE port has a GID of its link's own address. Where something on the node listens to
-// LLDP it is asked for the names that were heard; lldpd informs them to root alone.
+// Script prints what a node learns about the other nodes on its rails: a node learns which interface has an
+// address when it sends to that address. WAYS is the list that Ways returns. The script needs ip and ping,
+// and sends one packet to each address. An interface without an address (UNNUMBERED) asks all nodes that hear
+// it: every RoCE port has a GID of its link-local address. If something on the node listens to LLDP, the
+// script asks it for the names that it heard; lldpd answers root only.
 const Script = `PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 for way in $WAYS; do
 	ping -c 1 -w 1 -W 1 -I "${way%%=*}" "${way#*=}" >/dev/null 2>&1 &

@@ -356,8 +356,8 @@ type crossing struct {
 	evidence string
 }
 
-// tellCrossed reports crossings. A node that is crossed to several is told once: the cables of all the others would
-// have to be wrong.
+// tellCrossed reports crossings. A node that is crossed with several others is reported once: otherwise the
+// cables of all the others would have to be wrong.
 func tellCrossed(all []crossing, nodes []steps.Node, add func(string, ...any)) {
 	const few = 4
 	told := 0

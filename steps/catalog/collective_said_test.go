@@ -10,9 +10,10 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// What nccl-tests, NCCL and the launchers say is read as they mean it: wrong values end a run with status 7 and are
-// not failure to run, a row may have NCCL's log in its middle, NCCL warns of much that it gets over, and who is named
-// is who it is about, not who told.
+// The output of nccl-tests, NCCL and the launchers is read as they mean it. Wrong values end a run with
+// status 7, which is not a failure to run. A row may have NCCL's log in its middle. NCCL warns about much
+// from which it recovers. The node that a verdict names is the node with the fault, and not the node that
+// reported it.
 func TestWhatACollectiveSays(t *testing.T) {
 	const (
 		warn   = "spark-01:43:51 [0] transport/net_ib/common.cc:88 NCCL WARN "

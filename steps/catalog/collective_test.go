@@ -93,7 +93,7 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 	return steps.Result{Rig: rig, Stages: []steps.Stage{s}}
 }
 
-// A table that is not what -J wrote is no one's figure, and without -J the table does.
+// If the table differs from what -J wrote, neither figure counts. Without -J the table is used.
 func TestACollectivesTwoReports(t *testing.T) {
 	for _, id := range []string{"nccl-allreduce", "nccl-allgather"} {
 		g := collective(t, id)

@@ -252,7 +252,7 @@ func TestANewFamily(t *testing.T) {
 	}
 }
 
-// A family's tool is read and told from all others, without a cell.
+// The output of a family's tool is read, and distinguished from all other tools' output, without a cell.
 func TestANewFamilysTool(t *testing.T) {
 	all := append(slices.Clone(New().Tools), registry.Merge(ringKind()).Tools...)
 	saved := "warming up\nring 20000 x 65536: 90.5 Gb/s\nring 10 x 8: 0.1 Gb/s\n"

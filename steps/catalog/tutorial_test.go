@@ -110,7 +110,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 	}
 }
 
-// Whoever says that every command is there has asked for each that a cell or a check needs.
+// A cell that reports that every command is there has looked for each command that a cell or a check needs.
 func TestEveryNeededCommandIsAskedFor(t *testing.T) {
 	tut := kindtest.Tutorial(t)
 	// The last of a cell's scripts is what is judged.
@@ -233,7 +233,7 @@ func TestPortsAreLookedAt(t *testing.T) {
 	}
 }
 
-// What a port counts next to a test is told, and so is what it doesn't count, or can't.
+// What a port counts during a test is reported, and so is what it doesn't or can't count.
 func TestWordsOfFour(t *testing.T) {
 	c := kindtest.Cell(t, "words-of-four")
 	judge := func(text, most string) steps.Verdict {

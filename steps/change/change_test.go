@@ -171,8 +171,8 @@ ip route append 10.50.0.0/16 via 192.168.100.1 dev rail1 metric 77 src 192.168.1
 	}
 }
 
-// TestNotOurs: a link that another user makes under a name that the change would use, after the look at the node, is
-// neither changed nor taken away by the way back.
+// TestNotOurs: after the probe, another user makes a link with a name that the change would use. Neither the
+// change nor the rollback modifies or deletes that link.
 func TestNotOurs(t *testing.T) {
 	n := node(t)
 	set := []string{"rail0", "made0"}
@@ -371,7 +371,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestBond reads a bond as iproute2 prints it and writes the way back to it.
+// TestBond reads a bond as iproute2 prints it and writes the rollback to it.
 func TestBond(t *testing.T) {
 	s, err := change.Parse(`== boot
 b
@@ -410,7 +410,8 @@ bonding
 	}
 }
 
-// A bond is made again with all that it was told, and not taken away where that can't be said.
+// A rollback creates a bond again with all of its options. A bond with options that can't be written is not
+// deleted.
 func TestBondWithMore(t *testing.T) {
 	look := func(data string) change.State {
 		s, err := change.Parse("== boot\nb\n== links\n[{\"ifname\":\"bond0\",\"mtu\":9000,\"flags\":[\"UP\"],\"address\":" +
@@ -420,7 +421,7 @@ func TestBondWithMore(t *testing.T) {
 		}
 		return s
 	}
-	// As ip of iproute2 6.1 has it, of a bond that was told its mode, MII interval and policy alone.
+	// As ip of iproute2 6.1 prints a bond that was given only its mode, MII interval and policy.
 	const plain = `"mode":"802.3ad","miimon":100,"updelay":0,"downdelay":0,"peer_notify_delay":0,"use_carrier":1,` +
 		`"arp_interval":0,"arp_missed_max":2,"arp_validate":null,"arp_all_targets":"any","primary_reselect":"always",` +
 		`"fail_over_mac":"none","xmit_hash_policy":"layer3+4","resend_igmp":1,"num_peer_notif":1,"all_slaves_active":0,` +
@@ -499,8 +500,8 @@ func TestBondMadeAnew(t *testing.T) {
 	}
 }
 
-// What a change must not have touched, and a way back must have put back, is compared
-// link by link: each way in which one may differ is told, and nothing that comes by itself.
+// What a change must not have touched, and a rollback must have restored, is compared link by link. Each way
+// in which a link may differ is reported, and nothing that appears automatically.
 func TestDifferences(t *testing.T) {
 	link := change.Link{
 		Name: "rail0", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true,

@@ -44,7 +44,7 @@ case $* in
 *) exit 1 ;;
 esac
 `,
-	// For a while after it was told to, it answers no one.
+	// It answers no request for a while after a test makes it busy.
 	"busy": `#!/bin/sh
 if [ -s /run/busy ]; then
   read -r times </run/busy

@@ -43,7 +43,7 @@ func TestReadManagers(t *testing.T) {
 	}
 }
 
-// Of a link that networkd was told to leave alone netplan's file is known, and nothing is held.
+// For a link that networkd leaves unmanaged, netplan's file is known, and no manager holds the link.
 func TestPlanned(t *testing.T) {
 	const file = "/run/systemd/network/10-netplan-rail0.network"
 	m := ReadManagers("-- daemons\nsystemd-networkd.service loaded active running x\n-- networkd\nsystemd 255\n" +
@@ -253,7 +253,7 @@ func rails(by, state, profile, id string) State {
 	return s
 }
 
-// Take and Back name each manager's own words, and every interface that is in its hands.
+// Take and Back use each manager's own commands, and name every interface that it manages.
 func TestHands(t *testing.T) {
 	set := []string{"rail0", "rail1", "bond0"}
 	for name, c := range map[string]struct {

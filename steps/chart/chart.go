@@ -57,7 +57,7 @@ func Points(c steps.Chart) []steps.Point {
 	return all
 }
 
-// Limits are those of a chart that can be drawn: which one is which is told by their order.
+// Limits are the limits of a chart that can be drawn. Their order shows which limit is which.
 func Limits(c steps.Chart) []steps.Limit {
 	return slices.DeleteFunc(slices.Clone(c.Limits), func(l steps.Limit) bool { return !Usable(l.Value) })
 }

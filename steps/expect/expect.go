@@ -28,7 +28,7 @@ type Value struct {
 	must, should ends
 }
 
-// ends are those of a range: numbers or $NAME, empty where there is no such end.
+// ends are the two ends of a range: numbers or $NAME, empty where the range is open.
 type ends struct{ least, most string }
 
 var (
@@ -184,8 +184,8 @@ func (v Value) inJSON(output string) (float64, error) {
 
 var jsonStart = lazyregexp.New(`(?m)^\s*[{\[]`)
 
-// Range is where the value has to be; nil where there is no such end. asked are the variables
-// that the script was given.
+// Range is where the value has to be; an end is nil where the range is open. asked are the variables that the
+// script was given.
 func (v Value) Range(asked map[string]string) (least, most *float64, err error) {
 	return v.numbers(v.must, asked)
 }

@@ -32,7 +32,7 @@ func TestValue(t *testing.T) {
 			t.Errorf("%s: %g %q %q, %v", c.value, got, v.Unit, v.Text, err)
 		}
 	}
-	// What isn't there is no value, and never 0.
+	// What isn't there has no value, and is never 0.
 	for value, output := range map[string]string{
 		"a /(\\d+) x/": "7 y", "b .a.b": `{"a": {}}`, "c .a": "no JSON", "d .a[3]": `{"a": [1]}`, "e .a": `{"a": true}`,
 		"f .a ": `{"a": 1`, "g /(\\S+) x/": "nan x", "i /(\\S+) x/": "0x1p10 x", "j /(\\S+) x/": "1_000 x",

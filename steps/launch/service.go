@@ -72,9 +72,9 @@ func (s Service) words(r session.Request) ([]string, error) {
 	return l.Words(Request{Hosts: hosts, PerNode: 1, Mark: r.Run})
 }
 
-// hostsOf are the nodes as a launcher is told of them, in the order in which ranks send to each other: NCCL goes from
-// each rank to the next, and in a ring without a switch only neighbours have a cable. chosen, where not empty, are
-// the user's own names, in the rig file's order.
+// hostsOf are the nodes as a launcher is given them, in the order in which ranks send to each other: NCCL
+// goes from each rank to the next, and in a ring without a switch only neighbours have a cable. chosen, where
+// not empty, are the user's own names, in the rig file's order.
 func hostsOf(rig steps.Rig, by, chosen string) (all []string, err error) {
 	var own []string
 	if chosen != "" {

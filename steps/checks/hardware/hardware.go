@@ -286,8 +286,8 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *registry.Rep
 		"logs)", lines))
 }
 
-// hasAdapter reports whether an RDMA device of either node is an adapter's: one that is no PCI
-// function (a scalable function, or in a container) has one behind it all the same.
+// hasAdapter reports whether an RDMA device of either node belongs to an adapter. A device that is not a PCI
+// function (a scalable function, or a device in a container) has an adapter behind it all the same.
 func hasAdapter(rig steps.Rig) bool {
 	for _, e := range steps.Ends {
 		if slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return !r.Soft() }) {

@@ -222,7 +222,7 @@ func TestShaping(t *testing.T) {
 		})
 		kindtest.Want(t, "htb with "+classes, v, grade)
 	}
-	// Whoever has tc is looked at, though the first node has none.
+	// A node that has tc is checked, though the first node has none.
 	v = between(judgeShaping, good, func(facts *[2]map[string]string) {
 		facts[steps.Here] = map[string]string{"tc": "missing"}
 		facts[steps.Peer]["enp1s0f0np0 queues"] = "qdisc netem 8001: root refcnt 2 limit 1000 loss 5%"

@@ -103,7 +103,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 				if mode := firstWord(f[bond+" mode"]); tutorial.MadeByItself(bond, mode) {
 					made = "loading the bonding module created it"
 				}
-				// Whoever's it is: its name is in the way of the one that would hold rails.
+				// It does not matter who made it: its name blocks the bond that would hold rails.
 				rep.At(rig, e, steps.BondEmpty, steps.Warn, "%s on %s is empty: %s (%s). Creating it again fails (\"File "+
 					"exists\"). Remove it", bond, node, made, firstWord(f[bond+" mode"]))
 				rep.Explain("By hand: railbench run bond-teardown")

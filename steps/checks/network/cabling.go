@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// tellCrossed names rails that are crossed, each two once, and gives the pairs that are told of.
+// tellCrossed names rails that are crossed, each two once, and returns the pairs that it reported.
 func tellCrossed(w cabling.Link, rep *registry.Report) (told []int) {
 	for i, p := range w.Rig.Pairs {
 		j := w.Crossed(i)

@@ -36,8 +36,8 @@ func cabled(rig steps.Rig, leads map[int]int) (texts edited) {
 	return texts
 }
 
-// Rails that are joined with each other's partner are told as crossed, with which of the two it is
-// and a cure that helps; and the picture shows what leads where.
+// Rails that are joined with each other's partner are reported as crossed. The verdict says whether the
+// cables or the addresses are exchanged, with a fix that helps; and the picture shows what leads where.
 func TestCabling(t *testing.T) {
 	exchanged := kindtest.Spark()
 	rails := exchanged.Nodes[steps.Peer].Rails

@@ -65,10 +65,10 @@ type pricedRail struct {
 	pair    steps.Pair
 }
 
-// agreedActive is the RoCE MTU that both ends of a rail agree on, bytes; 0 where an end reports
-// none and nothing says what it must be.
-// The smaller of both ends': a queue pair is set to that. What is printed and is not a number is no MTU
-// at all: to work one out from the interface's would hide that something is wrong with the tool.
+// agreedActive is the RoCE MTU that both ends of a rail agree on, in bytes; 0 where an end reports none and
+// nothing says what it must be. It is the smaller of the two ends' MTUs: a queue pair is set to that. A
+// printed value that is not a number gives 0, too: an MTU worked out from the interface's would hide that
+// something is wrong with the tool.
 func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *registry.Report) int {
 	agreed := 0
 	for _, e := range steps.Ends {

@@ -281,7 +281,8 @@ func TestFirewall(t *testing.T) {
 		not   string
 		all   []string
 	}{
-		// As Debian's packages load them; see what each was told in its file's last lines of ufw-user-input.
+		// As Debian's packages load them. The last lines of each file's ufw-user-input show the rules that
+		// ufw was given.
 		"ufw-allow.txt": {steps.Warn, steps.RoCEFiltered, []string{
 			"a rule of ufw on spark-01 blocks RoCE packets (UDP 4791)", "udp dport 4791 drop",
 		}, "may block", nil},
@@ -305,7 +306,7 @@ func TestFirewall(t *testing.T) {
 		kindtest.Because(t, name, v, c.grade, c.code)
 		kindtest.Want(t, name, v, c.grade, c.words...)
 		for _, e := range v.Evidence {
-			v.Reason += fmt.Sprintf("; (%v)", e.Value) // what is one too many for the reason is told there
+			v.Reason += fmt.Sprintf("; (%v)", e.Value) // the evidence has the rules that no longer fit in the reason
 		}
 		kindtest.Want(t, name+", all", v, c.grade, c.all...)
 		if strings.Contains(v.Said(), c.not) {

@@ -68,8 +68,8 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Re
 	return v
 }
 
-// judgeNCCL adds what both checks find, and what NCCL will take. leads are what holds where nothing is wrong; skip
-// is why nothing is judged where there is no NCCL, and empty where there is one.
+// judgeNCCL adds what both checks find, and what NCCL will use. leads are the statements where nothing is
+// wrong. skip is why nothing is judged where there is no NCCL, and is empty where there is one.
 func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report) (leads []string, skip steps.Code) {
 	// In a report of its own: where there is no NCCL both say so, and once is enough.
 	var versions registry.Report

@@ -81,7 +81,7 @@ func TestNCCLCheckWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// Where there is no NCCL there is nothing to be told, and what is wrong in a container is told as that.
+// Where there is no NCCL nothing is reported, and a fault in a container is reported as one in the container.
 func TestNCCLCheckInAContainer(t *testing.T) {
 	judge := registered().Judges["nccl-check"]
 	const looked, has = "looked at: all\n", "looked at: all\nnccl loader: 2.28.9\n"

@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// untold is how the script writes that the name of a library's file has no version.
+// untold is what the script prints if the name of a library's file has no version.
 const untold = "(no version)"
 
 // judgeNCCLVersion: what one node has of NCCL, the other has, too, and the same. NCCL's own rule is

@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// told judges what two nodes report, of which the peer's is good.
+// told judges what two nodes report, where the peer's report is good.
 func told(judge func(steps.Result, [2]map[string]string, *registry.Report) steps.Verdict, here,
 	peer map[string]string,
 ) steps.Verdict {

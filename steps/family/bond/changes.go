@@ -444,7 +444,8 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict()
 }
 
-// judgeFollows: the RoCE MTU of every device has followed its interface's, and is told with how many have it.
+// judgeFollows checks that the RoCE MTU of every device has followed its interface's. It reports how many
+// devices have each MTU.
 func judgeFollows(r steps.Result, rig steps.Rig, rep *registry.Report) (says string) {
 	having := map[int]int{}
 	for _, e := range steps.Ends {
@@ -766,7 +767,7 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails,
 			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
-			// No refusal: where no manager is there is nothing to try, and that is no one's fault.
+			// Not a refusal: without a manager there is nothing to try, and that is not a fault.
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so netplan would "+
 				"have no effect", rig.NameOf(e), inOtherHands(rig.At(e)))
 		}
@@ -783,7 +784,7 @@ func bothRenderers(n steps.Node, slaves string) string {
 		}
 		by := planned(r.Netdev)
 		if by == nil && slices.ContainsFunc(r.Netdev.Managers, tends) {
-			by = []string{networkManager} // its files are no one's to see
+			by = []string{networkManager} // its files are not readable
 		}
 		for _, m := range by {
 			of[m] = r.Netdev.Name

@@ -210,7 +210,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// Whoever is asked reads before the answer what a bond costs, and not after it.
+// The user reads what a bond costs before the answer, and not after it.
 func TestBondTellsWhatItCosts(t *testing.T) {
 	p := planBond(kindtest.Spark(), kindtest.Defaults)
 	for _, e := range steps.Ends {
@@ -349,7 +349,7 @@ func TestChangeJudges(t *testing.T) {
 		judgeTeardown(steps.Cell{}, kindtest.Made(both, bare, "bonds: none\n", "bonds: none\n")), steps.Warn,
 		"netplan has bond0 on spark-02", "netplan has bond0 on spark-01",
 		"enp1s0f1np1 on spark-02 and enp1s0f1np1 on spark-01 have no address")
-	// What a configuration has comes again, and who is told how to be rid of it for good.
+	// What a configuration has comes back, and the verdict says how to remove it for good.
 	for name, c := range map[string]struct {
 		by   steps.Manager
 		want string

@@ -85,7 +85,7 @@ func TestNetplanTry(t *testing.T) {
 	}
 }
 
-// A slave that has an address has it from whoever has it in his hands.
+// A slave that has an address got it from the manager of its interface.
 func TestKeptAddressNamesItsManager(t *testing.T) {
 	rig := managed()
 	rig.Nodes[0].Rails[0].Netdev.Master = "bond0"

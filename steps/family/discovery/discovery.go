@@ -92,8 +92,8 @@ func judgeLink(rig steps.Rig, e steps.End, l parse.Link, master string, used boo
 	return true
 }
 
-// showManagers says in whose hands a rail's interface is. Two daemons that both configure it
-// take turns: whoever looks last sets what the other has removed.
+// showManagers reports what manages a rail's interface. Two daemons that both configure it take turns: the
+// daemon that looks last sets what the other one has removed.
 func showManagers(node string, d steps.Netdev, rep *registry.Report) {
 	held := d.HeldBy()
 	var names, words []string
@@ -734,7 +734,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 			"Rerun this cell", size, here.Netdev.MTU)
 	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
-	// What was lost was told; a status of its own, where nothing was, was not.
+	// Losses were reported above. A status other than 0 with no loss was not.
 	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
 	if back(normal) && back(full) && !o.Exit.OK() {
 		rep.On(m, steps.ScriptFailed, steps.Inconclusive, "every ping was answered, but the script ended with %s",

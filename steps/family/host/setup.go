@@ -40,7 +40,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case here[name] == "" && peer[name] == "":
 			rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown on both nodes",
-				name) // what no one told is not an agreement
+				name) // two missing values do not agree
 		case here[name] != peer[name]:
 			rep.Add(steps.VersionsDiffer, steps.Warn, "the %s differs: %s on %s but %s on %s. Update both alike", name,
 				registry.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), registry.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
@@ -56,9 +56,9 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		here["host"], peer["host"], registry.OrUnknown(here["system"]), registry.OrUnknown(here["kernel"])))
 }
 
-// checkTwo: what answers under two names is two machines. A boot id (the kernel's random/boot_id) is one machine's
-// until it restarts; a name is no one's. Without the ids two machines of one name can't be told from one, and nothing
-// measured between them means anything.
+// checkTwo: two names have to lead to two machines. A boot id (the kernel's random/boot_id) belongs to one
+// machine until it restarts; a name may belong to several. Without the ids, two machines with one name look
+// like one machine, and nothing measured between them means anything.
 func checkTwo(rig steps.Rig, here, peer map[string]string, rep *registry.Report) {
 	switch {
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
@@ -173,8 +173,8 @@ func Packages(rig steps.Rig, commands []string, each func(pkg string, commands [
 	}
 }
 
-// compareVersions: what talks to the other end is the same there. A version that one node doesn't report is not a
-// difference: the tool may be missing, which is told elsewhere.
+// compareVersions: programs that talk to the other end have the same version there. A version that one node
+// doesn't report is not a difference: the tool may be missing, which is reported elsewhere.
 func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, what := range []string{"perftest", "iperf3", "UCX"} {
 		a, b := facts[steps.Here]["version "+what], facts[steps.Peer]["version "+what]

@@ -412,7 +412,7 @@ func (t *collective) carried() string {
 	if t.halves == nil || least >= 1 {
 		return ""
 	}
-	// Told in whole percent, no half could have carried more than this.
+	// Rounded to whole percent, no half could have carried more than this.
 	if math.Round(100*least) >= math.Round(100/float64(most)) {
 		return "The PCIe halves of each node carried equal shares"
 	}

@@ -62,7 +62,8 @@ func TestBarAndReach(t *testing.T) {
 	}
 }
 
-// Ranks that were started across the cables of a ring are told, by the first of them that sends to one without.
+// Ranks that were not started in the order of a ring's cables are reported, with the first rank that sends to
+// one without a cable.
 func TestRanksAlongTheCables(t *testing.T) {
 	rig := steps.NewRig("", false, 4)
 	for i := range rig.Nodes {

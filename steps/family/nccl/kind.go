@@ -1,6 +1,6 @@
-// Package nccl is collectives on all nodes of a rig: that a launcher starts a process on each of them, what NCCL is
-// told there, and what nccl-tests measure, next to the bytes that each half of each node's adapter had to carry and
-// did. How a launcher is called is package launch's.
+// Package nccl is collectives on all nodes of a rig: that a launcher starts a process on each node, which
+// settings NCCL gets there, and what nccl-tests measure. It compares that with the bytes that each PCIe half
+// of each node's adapter had to carry and did carry. Package launch knows how a launcher is called.
 package nccl
 
 import (

@@ -25,7 +25,7 @@ const maxRanks = 4096
 
 var rankLine = lazyregexp.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0-9._-]{0,252})$`)
 
-// readRanks reads what the ranks of mpi-launch print. The order of their lines is no one's.
+// readRanks reads what the ranks of mpi-launch print. Their lines come in any order.
 func readRanks(text string) (all []rank, err error) {
 	for line := range strings.Lines(text) {
 		m := rankLine.Regexp().FindStringSubmatch(strings.TrimSpace(line))

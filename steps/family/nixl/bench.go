@@ -342,8 +342,8 @@ func otherGroup(ends ...parse.NIXLBench) string {
 // counts are rounded up to what threads can share, so that they aren't what was asked for.
 var counts = []string{"num_iter", "warmup_iter"}
 
-// notAsked says which of the options that the script gave the initiator's configuration has otherwise.
-// UCX_NET_DEVICES and UCX_TLS are not options: what came of those is told by the counters.
+// notAsked names an option that the script gave and that has another value in the initiator's configuration.
+// UCX_NET_DEVICES and UCX_TLS are not options: the counters show what came of those.
 func (t *benchTest) notAsked() string {
 	options := verify.Options(t.cell, t.ends[steps.Here], "nixlbench")
 	for _, option := range slices.Sorted(maps.Keys(options)) {
@@ -632,9 +632,9 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages
 	return false
 }
 
-// explainExits is for an end without a word. One that railbench ended because the other had failed is not a finding,
-// and with trouble at one end the other's status follows from it. What the ports carried until a limit is told with
-// that.
+// explainExits is for an end that printed nothing. An end that railbench ended because the other had failed
+// is not a finding, and with trouble at one end the other's status follows from it. For an end that reached
+// its time limit, the finding also reports what the ports carried until then.
 func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Report, ports ...traffic.Port) {
 	n := 0
 	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {

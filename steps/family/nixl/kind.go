@@ -1,6 +1,6 @@
-// Package nixl is NIXL: its set-up, its Python programs and nixlbench, and ucx_perftest next to them, over the rails
-// that UCX was told to use. UCX falls back to another rail, or to TCP, without an error: so each figure here stands
-// next to what the rails' counters saw, and the initiator's own word proves little.
+// Package nixl is NIXL: its set-up, its Python programs and nixlbench, and ucx_perftest in addition, over the
+// rails that UCX was configured to use. UCX falls back to another rail, or to TCP, without an error. So each
+// figure here is compared with what the rails' counters saw, and the initiator's own report proves little.
 package nixl
 
 import (

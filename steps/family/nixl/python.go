@@ -110,8 +110,8 @@ func pythonRelease(node string, s parse.NIXLSetup, rep *registry.Report) string 
 	return registry.OrUnknown(s.Python.NIXL)
 }
 
-// benchRelease is that of a node's nixlbench, and what is wrong with it; empty where the
-// node has none. The release is told by the options that it knows.
+// benchRelease is the release of a node's nixlbench, and reports what is wrong with it; empty where the node
+// has none. The release follows from the options that nixlbench knows.
 func benchRelease(node string, s parse.NIXLSetup, rep *registry.Report) string {
 	if !Installed(s.Facts, "nixlbench") {
 		return ""
@@ -472,7 +472,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
-		// Without NIXL there is more to do than to look at the rails, and that is told first.
+		// A missing NIXL is a larger fault than the rails, and is reported first.
 		if _, well := pythonEnds(r, s, &rep); !well {
 			if v, skipped := registry.Skips(&rep); skipped {
 				return v
@@ -644,7 +644,7 @@ func (t *readTest) withoutCUDA() {
 	for _, e := range steps.Ends {
 		x := t.ends[e]
 		if len(x.UCT) == 0 {
-			continue // it was not told
+			continue // it was not reported
 		}
 		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
 		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {

@@ -416,7 +416,7 @@ func WriteBandwidth(c steps.Cell, r steps.Result, taught bool) steps.Verdict {
 
 // writes are what a test of write bandwidth is of.
 type writes struct {
-	memory string // "DRAM", or whatever it is that there is no band for
+	memory string // "DRAM", or a kind of memory that has no band
 	taught bool   // the tutorial has a figure of it
 }
 
@@ -606,8 +606,8 @@ func (t *railTest) unread() {
 	}
 }
 
-// untold reports whether the server, which prints a report of its own, ended well without one: then no one vouches
-// for the client's.
+// untold reports whether the server, which prints its own report, ended well without one: then nothing
+// confirms the client's report.
 func (t *railTest) untold() bool {
 	if t.server.ParseErr == "" || !t.server.Exit.OK() {
 		return false

@@ -527,7 +527,7 @@ func TestWriteBandwidthEvidence(t *testing.T) {
 	}
 }
 
-// Whatever one thing is taken away from a good result, it is no PASS any more.
+// A good result that lacks any one thing is not a PASS.
 func TestNoPassWithAHole(t *testing.T) {
 	for _, rig := range []steps.Rig{kindtest.Spark(), kindtest.Virtual()} {
 		if v := judgeWriteBandwidth(kindtest.BwCell, kindtest.Bandwidth(rig, 92)); v.Grade != steps.Pass {

@@ -222,7 +222,7 @@ func (t *couplesTest) Ends() bool {
 	if registry.Exited(t.result, t.client, rep) || t.stage.Err != "" {
 		return false
 	}
-	// A test that failed explains the server's end, and is told by Output.
+	// A test that failed explains the server's end, and Output reports it.
 	if all, ok := t.client.Value.([]dualTest); ok &&
 		slices.ContainsFunc(all, func(one dualTest) bool { return one.Exit != 0 }) {
 		return true
@@ -283,7 +283,7 @@ func (t *couplesTest) Figure(traffic.Accounted) {
 	}
 }
 
-// Signs: what each test's peak reports it is no matter here, as others run next to it.
+// Signs ignores what each test's peak reports, as other tests run at the same time.
 func (t *couplesTest) Signs() {
 	for _, name := range t.want() {
 		pair, _ := t.tests[name].rail(t.result.Rig)
@@ -334,9 +334,9 @@ func byName(all []dualTest, want []string, rep *registry.Report) (tests map[stri
 	return tests, ok
 }
 
-// allMeasured reports whether each of the tests that are wanted has a figure. What can't be read is told once for all
-// tests of one reason, as it mostly is the same for all of them. A test that failed is a FAIL of the rail, and one
-// whose output can't be read is no one's fault yet.
+// allMeasured reports whether each of the wanted tests has a figure. Output that can't be read is reported
+// once for all tests with the same reason, as the reason is mostly the same for all of them. A test that
+// failed is a FAIL of the rail; a test whose output can't be read is not a fault yet.
 func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *registry.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
@@ -429,7 +429,7 @@ func (t *couplesTest) judgeAlone(number int, pair steps.Pair, name string) (low 
 	t.rep.Show(fmt.Sprintf("rail %d alone", number), registry.Round(row.AverageGbps), "Gb/s", f.Expected())
 	standing := f.Standing()
 	if standing == limits.Unjudged {
-		return false // that there is no band is said of the two together
+		return false // a missing band is reported once for both rails
 	}
 	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 		t.rep.On(m, code, g, "alone "+format, args...)

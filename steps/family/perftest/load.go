@@ -26,7 +26,7 @@ type loadTest struct {
 	Err string        // why there is no figure; empty where there is one
 }
 
-// tcpLoad is the name of the one that is no RDMA.
+// tcpLoad is the name of the load that is not RDMA.
 const tcpLoad = "tcp"
 
 // parseLoad reads the outputs of several tools, each under a line "== NAME: exit N".
@@ -138,7 +138,7 @@ func (l *loadRun) Ends() bool {
 			l.servers[0]))
 		return false
 	}
-	// A tool that failed explains the ends' statuses, and is told by Output.
+	// A tool that failed explains the ends' statuses, and Output reports it.
 	if all, ok := l.client.Value.([]loadTest); ok &&
 		slices.ContainsFunc(all, func(t loadTest) bool { return t.Exit != 0 }) {
 		l.checkPorts()

@@ -108,8 +108,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A load of all rails is one of all that lead from node to node, judged by what their halves add
-// up to; one that is left out, or that a node lacks, is told, and so is a port that is down.
+// A load of all rails covers all rails that lead from node to node, and is judged by the sum of their PCIe
+// halves. A rail that is left out, or that a node lacks, is reported, and so is a port that is down.
 func TestLoadOfAllRails(t *testing.T) {
 	c := kindtest.Cell(t, "load-all")
 	judgeOf := func(change func(*steps.Rig), stopped string, gbps float64, names ...string) steps.Verdict {

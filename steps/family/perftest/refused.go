@@ -15,8 +15,8 @@ import (
 // ibv_wc_status, in the spelling of perftest 4.x and in that of today's.
 var refused = lazyregexp.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`)
 
-// refusals are what the statuses say, of the end that was told (%[1]s) and of the other (%[2]s). All but the first come
-// in a packet of the other end's.
+// refusals are what the statuses mean, with the end that received the status (%[1]s) and the other end
+// (%[2]s). All but the first come in a packet from the other end.
 var refusals = map[string]string{
 	"4": "the adapter on %[1]s may not use the test's memory (status 4, local " +
 		"protection error)",

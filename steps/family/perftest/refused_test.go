@@ -9,8 +9,9 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// A completion that was refused is told as what its status says, with how the other end ended where that may have
-// been before; over soft-RoCE, and where the other end may have been first, it is not a proof that anything is wrong.
+// A completion that was refused is reported with the meaning of its status, and with how the other end ended
+// if that may have been earlier. Over soft-RoCE, and where the other end may have failed first, it does not
+// prove that anything is wrong.
 func TestRefused(t *testing.T) {
 	const (
 		access = " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n scnt=128, ccnt=0\n"

@@ -443,7 +443,7 @@ func (r recap) fastest() string {
 	return text
 }
 
-// worst names the cells with the worst verdict, where that is no PASS.
+// worst names the cells with the worst verdict, unless that is PASS.
 func (r recap) worst() string {
 	grade := steps.Pass
 	for _, o := range r.Outcomes {
@@ -473,8 +473,8 @@ const (
 	largestKVSize = 100_000
 )
 
-// kvSizes reads a list like "1,4,8,40", GB. What is not a size is told and left out; an empty list is the tutorial's
-// three.
+// kvSizes reads a list like "1,4,8,40", in GB. An entry that is not a size is reported and left out; an empty
+// list means the tutorial's three sizes.
 func kvSizes(list string, rep *registry.Report) (sizes []float64) {
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		gb, err := strconv.ParseFloat(word, 64)

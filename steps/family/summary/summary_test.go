@@ -427,7 +427,7 @@ func TestSummaryOfLatencies(t *testing.T) {
 	}
 }
 
-// On soft-RoCE there is no limit to be next to it.
+// On soft-RoCE there is no limit to compare it with.
 func TestSummaryWithoutLimits(t *testing.T) {
 	rig := kindtest.Virtual()
 	v := summaryOf(rig, writes(rig, 0.1))

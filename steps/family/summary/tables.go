@@ -439,7 +439,7 @@ func (r recap) storage() (use, because string) {
 	return "several connections (nconnect)", because
 }
 
-// collectives are NCCL's business; what it reached here is told.
+// collectives are NCCL's business. The reason reports what NCCL reached here.
 func (r recap) collectives() (use, because string) {
 	for _, cell := range []string{"nccl-allreduce", "nccl-allgather"} {
 		o, ok := r.outcome(cell)
@@ -639,8 +639,8 @@ func (r recap) blockChart(link, ceiling float64, mtu int) (c steps.Chart, ok boo
 	return c, len(c.Series) > 0
 }
 
-// apart are series that can be told from each other: of two that are as near as a hundredth of the scale, one would
-// hide the other, and its name stands with it.
+// apart are series that can be distinguished in the chart. Where two series are closer than a hundredth of
+// the scale, one would hide the other: its name is added to the other's.
 func apart(all []steps.Series, top float64) (seen []steps.Series) {
 	for _, s := range all {
 		for _, p := range s.Points {

@@ -87,7 +87,7 @@ func texts(numbers []int) (all []string) {
 	return all
 }
 
-// findRails looks for the rails that its sender was told, by the variables that its script reads.
+// findRails looks for the rails that its sender was given, by the variables that its script reads.
 func (t *streamTest) findRails() bool {
 	i := slices.IndexFunc(t.cell.Roles, func(r steps.Role) bool { return r.Name != "server" })
 	from := steps.Here

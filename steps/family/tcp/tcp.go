@@ -365,8 +365,8 @@ func otherAddresses(path steps.Path, client steps.End, v parse.Iperf3) string {
 	return ""
 }
 
-// otherWay says where a report is of a test that sent another way than its script asked for, or no faster
-// than it was told to.
+// otherWay says if a test sent another way than its script asked for, or was limited to a rate that
+// its script did not ask for.
 func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	const tool = "iperf3"
 	back := verify.Calls(c, client, tool, "-R", "--reverse")
@@ -384,8 +384,8 @@ func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 // iperfWrite is how much a client of iperf3 writes at once where no one asks for another size, bytes.
 const iperfWrite = 128 << 10
 
-// otherOptions says where a report is of a test that was told otherwise than its script reports iperf3, or
-// contradicts what it was told.
+// otherOptions says if a test ran with other options than its script gave iperf3, or if its
+// results contradict its options.
 func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	calls := func(options ...string) bool {
 		return !verify.Calls(c, client, "iperf3") || verify.Calls(c, client, "iperf3", options...)
@@ -503,7 +503,8 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 type tcpBand struct {
 	limits.Band
 	passes, fails rate.Payload // from which it passes, and below which it fails
-	// least says that what is expected is no more than a floor: no one measured so many streams there.
+	// least says that the expected figure is only a floor: no measurement with so many streams is known
+	// there.
 	least bool
 }
 
