@@ -20,9 +20,9 @@ const usageStatus = 2
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run writes the server's URL to stdout, in one line, once it answers, and ends when
-// stdin ends. So it ends with whoever has started it, even where that is killed. What
-// went wrong is printed on stderr, with the exit status 1.
+// run writes the server's URL to stdout, in one line, once the server answers, and ends when stdin ends. So
+// it ends with the process that started it, even where that process is killed. run prints errors on stderr
+// and returns the exit status 1.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("railbench-etcd", flag.ContinueOnError)
 	flags.SetOutput(stderr)

@@ -137,8 +137,8 @@ func (s *Server) Err() error {
 	}
 }
 
-// Close ends the server and removes what it kept. It may be called more than once,
-// and always returns: a server that does not end is left behind, and told.
+// Close ends the server and removes its data. It may be called more than once, and always returns: a server
+// that does not end is left running, and Close returns an error.
 func (s *Server) Close() error { return s.end() }
 
 func (s *Server) close() error {

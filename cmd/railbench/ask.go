@@ -117,7 +117,7 @@ func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(line) == "yes", err
 }
 
-// begin reads the terminal next to whoever waits: a read of it knows no context.
+// begin reads the terminal in a goroutine of its own: a read of the terminal can't be cancelled by a context.
 func (a *terminalAsker) begin(read func() (string, error)) {
 	a.left++
 	go func() {
@@ -192,7 +192,7 @@ func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (st
 		return string(b), err
 	})
 	secret, err := a.answer(ctx)
-	// A read may go on, without an echo: whoever comes after has the terminal as it was.
+	// A read may go on, without an echo: give the terminal back to the next reader in its earlier state.
 	_ = term.Restore(int(a.in.Fd()), before)
 	sanitize.Fprintln(a.out)
 	if secret = strings.TrimRight(secret, "\r\n"); err == nil && secret == "" {

@@ -52,7 +52,7 @@ func newTab(t *testing.T, browser string) *tab {
 		ours.Close()
 		_, _ = io.Copy(io.Discard, b.from)
 		answers.Close()
-		_ = cmd.Wait() // it was told to end, and how it does is its own
+		_ = cmd.Wait() // it was asked to end, and its exit status does not matter
 	})
 	target := b.ask("Target.createTarget", map[string]any{"url": "about:blank"})
 	b.session, _ = b.ask("Target.attachToTarget",

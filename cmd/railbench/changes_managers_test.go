@@ -265,9 +265,9 @@ func TestRefusedChangesAreNotKept(t *testing.T) {
 	}
 }
 
-// TestRootIsLostInTheMiddle: whoever can't become root any more in the middle of a change waits for the
-// nodes' own switches, which are root already, and says what became of both nodes. Once root is there
-// again, undo finds nothing to put back and removes what they kept.
+// TestRootIsLostInTheMiddle: a user who can no longer become root in the middle of a change waits for the
+// nodes' own rollback timers, which run as root already. railbench reports the state of both nodes. Once root
+// is available again, undo finds nothing to roll back and removes what the nodes kept.
 func TestRootIsLostInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for i, from := range []string{

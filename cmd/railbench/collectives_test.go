@@ -175,7 +175,8 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 	}
 }
 
-// A ring whose NCCL is too old for one is told what a ring needs: before a collective, and where one is slow.
+// A rig whose NCCL is too old for a ring gets the required version in the verdict: before a collective, and
+// where a collective is slow.
 func TestARingNeedsItsNCCL(t *testing.T) {
 	t.Parallel()
 	old := []string{"nccl-version@spark-01", "nccl-version@spark-02", "nccl-version@spark-03"}

@@ -48,7 +48,7 @@ func TestAScriptOfOnesOwn(t *testing.T) {
 	}
 }
 
-// Where there is no terminal, notes prints where the show is; it says so where there is none.
+// Without a terminal, notes prints where the presentation is, or that no presentation is running.
 func TestNotesWithoutATerminal(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -67,7 +67,8 @@ func TestForgedEnvironment(t *testing.T) {
 	}
 }
 
-// TestRelativeHome: a home that depends on the working folder is told, and nothing is written or read there.
+// TestRelativeHome: a home that depends on the working folder is reported, and nothing is written or read
+// there.
 func TestRelativeHome(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)

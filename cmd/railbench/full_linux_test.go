@@ -62,7 +62,7 @@ func TestFullDisksOfResults(t *testing.T) {
 	}
 }
 
-// Whoever reports a verb's exit statuses reports the one for a full disk, too: all verbs have it.
+// A verb whose help lists exit statuses lists the status for a full disk, too: all verbs have it.
 func TestExitStatusesAreAllTold(t *testing.T) {
 	told := 0
 	var look func(*cobra.Command)

@@ -252,7 +252,7 @@ func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page 
 				page.Board(board)
 			}
 			g := board.Gauges[0]
-			// That nothing comes is told once.
+			// Report only once that no rate arrives.
 			if now.Sub(told) < time.Second || g.Stale != "" && stale != "" {
 				continue
 			}

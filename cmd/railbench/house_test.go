@@ -275,7 +275,7 @@ func TestHouseNames(t *testing.T) {
 	}
 }
 
-// What gives true or false reports whether something is so, in these words: true is what is told.
+// The comment of a function that returns a bool says "reports whether": it describes the case true.
 func TestDocsReportWhether(t *testing.T) {
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {

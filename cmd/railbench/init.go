@@ -143,8 +143,8 @@ func (f rigFlags) fileOf(b *bench, found steps.Rig) rigfile.File {
 	return file
 }
 
-// railsTold is up to how many nodes the rig file names the rails of each link. Beyond, those that are found are used:
-// a file of thousands of rails is no one's to read.
+// railsTold is the number of nodes up to which the rig file names the rails of each link. A rig with more
+// nodes uses the rails that are found: a file of thousands of rails is too long to read.
 const railsTold = 8
 
 func (f rigFlags) listFile(b *bench, found steps.Rig) rigfile.File {
@@ -229,7 +229,7 @@ func describe(out io.Writer, rig steps.Rig) {
 			}
 			sanitize.Fprintln(table)
 		}
-		_ = table.Flush() // who can't write the plan is told where it asks
+		_ = table.Flush() // a failed write is reported at the next question
 	}
 	if len(rig.Pairs) == 0 {
 		sanitize.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")

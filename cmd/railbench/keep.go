@@ -99,8 +99,8 @@ func finish(s *session.Session, out io.Writer) (closed, unsaved error) {
 	return closed, unsaved
 }
 
-// closeSession waits until nothing of the session's runs any more. A node that does not answer takes that long to be
-// given up: a person who waits is told, and need not.
+// closeSession waits until nothing of the session runs any more. A node that does not answer delays that
+// until it is given up. A message informs the user about the wait, and the user may interrupt it.
 func closeSession(s *session.Session, out io.Writer) error {
 	const patience = time.Second
 	told := time.AfterFunc(patience, func() {
@@ -108,7 +108,7 @@ func closeSession(s *session.Session, out io.Writer) error {
 			runner.SupervisorSilence)
 	})
 	defer told.Stop()
-	// From here on a signal needs no one to be told in order.
+	// From here on a signal may end the program at once: nothing has to be closed in order.
 	signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return s.Close()
 }

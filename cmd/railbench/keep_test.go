@@ -116,7 +116,7 @@ func TestNoSecretIsSaved(t *testing.T) {
 	}
 }
 
-// TestSessionAndReport: the file has what the run told.
+// TestSessionAndReport: the file has what the run reported.
 func TestSessionAndReport(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.ipynb")

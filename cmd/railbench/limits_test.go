@@ -7,8 +7,9 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// TestMoreThanThereIsTimeFor: whoever asks for more than fits into a cell's time is told that, by what the rails
-// carried until then, and not to look for crossed rails or a dead end. A block that takes minutes is not a silence.
+// TestMoreThanThereIsTimeFor: a user who asks for more than fits into a cell's time learns that from what the
+// rails carried until then. The verdict does not send the user to look for crossed rails or a dead end. A
+// block that takes minutes is not a silence.
 func TestMoreThanThereIsTimeFor(t *testing.T) {
 	t.Parallel()
 	const longer, reach = "while still working", "so the ends reach each other"
@@ -28,7 +29,7 @@ func TestMoreThanThereIsTimeFor(t *testing.T) {
 		{"ucx-perftest-gpu", "UCXPERF_GPU_MESSAGES=3162", steps.Inconclusive, reach},
 		{"nixl-single-vram", "NIXL_ITERATIONS=10000000", steps.Inconclusive, reach},
 		{"load-tcp", "LOAD_SECONDS=7200", steps.Pass, ""},
-		// And for less than a rate is told from: no tool's rounding contradicts itself.
+		// And for too little to measure a rate: no tool's rounding contradicts itself.
 		{"ucx-perftest", "UCXPERF_MESSAGES=1", steps.Inconclusive, "only 1 message, fewer than 100"},
 		{"ucx-perftest", "UCXPERF_MESSAGES=50", steps.Pass, "expected 87.9 to 107.5"},
 		{"stream-rail", "STREAM_BLOCK=1", steps.Inconclusive, "smaller than 64 KiB"},

@@ -36,7 +36,7 @@ const (
 	exitUnwritten    = 5 // the result, or the session, could not be written
 )
 
-// A status ends the program with an exit status. An empty err has been told already.
+// A status ends the program with an exit status. An empty err has been reported already.
 type status struct {
 	code int
 	err  error
@@ -92,10 +92,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		code, err = s.code, s.err
 	}
 	if code == exitUsage && out.Err() != nil {
-		code = exitUnwritten // whoever met the failed write may not have known what it means
+		code = exitUnwritten // the code that met the failed write may not have known what it means
 	}
 	if (code == exitUsage || code == exitUnreachable) && errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// Whoever was waited for is neither misconfigured nor gone: no one waited for the answer.
+		// The program was interrupted while it waited for an answer: that is neither a wrong configuration
+		// nor an unreachable node.
 		code, err = exitInconclusive, fmt.Errorf("interrupted: %w", err)
 	}
 	if err != nil {

@@ -241,7 +241,8 @@ func showNodes(cmd *cobra.Command, nodes []nodeset.Node, notes []string, asJSON 
 			sanitize.Fprintln(out, strings.TrimRight(line, " "))
 		}
 	}
-	// Whoever takes the list for a program has to know what of the inventory isn't in it, too.
+	// A user who passes the list to a program has to know which part of the inventory is missing from it,
+	// too.
 	for _, note := range notes {
 		sanitize.Fprintln(cmd.ErrOrStderr(), note)
 	}

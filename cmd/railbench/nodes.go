@@ -118,10 +118,10 @@ func (b *bench) close() {
 	}
 	if b.release != nil {
 		b.release()
-		b.release = nil // whoever closes twice
+		b.release = nil // close may be called twice
 	}
 	if b.etcd != nil {
-		_ = b.etcd.Close() // no one is told at the end of the program, and what may be left is a temporary folder
+		_ = b.etcd.Close() // the program ends here and reports no more errors; a temporary folder may be left
 	}
 	if b.simRig != nil {
 		b.simRig.Close()
@@ -163,7 +163,8 @@ func (b *bench) serve(endpoint string) error {
 func handedOver() upload.Program {
 	p := upload.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	p.Own, _ = os.Executable()
-	if file, err := filepath.EvalSymlinks(p.Own); err == nil { // those for other platforms lie beside the file itself
+	// Programs for other platforms lie in the folder of the file itself
+	if file, err := filepath.EvalSymlinks(p.Own); err == nil {
 		p.Own = file
 	}
 	if v := version(); released.Regexp().MatchString(v) {
@@ -178,8 +179,8 @@ var released = lazyregexp.New(`^v?\d+\.\d+\.\d+$`)
 // simFolder is what the folder of a simulated rig's journal begins with.
 const simFolder = "railbench-sim-"
 
-// keepJournal says where the ways back of changes are kept. Without a folder
-// nothing is changed, and everything else works.
+// keepJournal sets where the rollback scripts of changes are stored. Without a folder nothing is changed, and
+// everything else works.
 func (b *bench) keepJournal() {
 	if b.simRig != nil {
 		if folder, err := safefile.Hold(os.TempDir(), simFolder); err == nil {
@@ -193,8 +194,8 @@ func (b *bench) keepJournal() {
 	}
 }
 
-// tutorial is the built-in one with the checklist, which whoever asks may change, and a catalog that has what it
-// names.
+// tutorial returns the built-in tutorial with the checklist, as a copy that the caller may change, and a
+// catalog with everything that the tutorial names.
 func tutorial() (steps.Tutorial, steps.Catalog, error) {
 	t, err := builtIn()
 	return t.Own(), catalog.New(), err
@@ -300,8 +301,8 @@ func (b *bench) linked(cells []steps.Cell) error {
 		len(names), cells[i].ID, names[0], names[1], someNames(names)))
 }
 
-// reach are the flags by which the rig is found again, from any folder: whoever pastes
-// what a message says means this rig, whatever else is the default then.
+// reach are the flags by which the rig is found again, from any folder. A user who pastes a command from a
+// message means this rig, whatever the default rig is then.
 func (f rigFlags) reach(b *bench) ([]string, error) {
 	var flags []string
 	absolute := func(flag, path string) error {
@@ -417,11 +418,11 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 	return c, nil
 }
 
-// configured is what is meant where no --rig says it. The simulated rig comes last and
-// only where no rig file is there: one that can't be read is an error, because whoever has
-// a rig would take simulated figures for its own.
+// configured is the rig that is used where no --rig names one: the rig of --nodes or --peer, the rig of the
+// user's own rig file, or the simulated one.
 //
-// It is the rig of --nodes or --peer, that of the user's own rig file, or the simulated one.
+// The simulated rig comes last, and only where no rig file exists. A rig file that can't be read is an error,
+// because a user who has a rig would take simulated figures for those of the rig.
 func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
 	if f.lists() {
 		c.file, err = f.listedRig(ctx)

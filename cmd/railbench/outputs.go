@@ -38,8 +38,8 @@ func writable(flags *pflag.FlagSet, names ...string) error {
 	return nil
 }
 
-// notWritten is the status of a file that could not be written: that its name can be none is the command line's, and
-// that there is no room for it is not.
+// notWritten returns the status of a file that could not be written. A name that can't be used is an error of
+// the command line; a full disk is not.
 func notWritten(err error) error {
 	_, refused := errors.AsType[*safefile.Refused](err)
 	if refused || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

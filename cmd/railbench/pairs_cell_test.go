@@ -66,7 +66,7 @@ func TestPairMatrixCell(t *testing.T) {
 					t.Errorf("%q is not drawn:\n%s", w, strings.Join(drawn, "\n"))
 				}
 			}
-			// What is the same in both maps is told once, and each map's scale stands right below it.
+			// What is the same in both maps is shown once, and each map's scale stands right below the map.
 			if text := strings.Join(drawn, "\n"); strings.Count(text, "! good with a warning") != 1 ||
 				!strings.Contains(text, "▒ 2.1 times the least") || !strings.HasPrefix(drawn[len(drawn)-1], "█ from 98 %") {
 				t.Errorf("the maps' legends:\n%s", text)

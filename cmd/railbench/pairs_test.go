@@ -113,7 +113,7 @@ func TestPairsNameTheFault(t *testing.T) {
 	}
 }
 
-// What is told before is what it takes, in the nodes' time.
+// The announced time is the time that the matrix takes, by the nodes' clock.
 func TestPairsTakeWhatIsTold(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3, 5} {
@@ -135,7 +135,8 @@ func TestPairsTakeWhatIsTold(t *testing.T) {
 	}
 }
 
-// What a test printed that did not pass is kept, and where is told below the verdict; where all passed nothing is.
+// The output of a test that did not pass is kept, and the verdict is followed by its path. Where all tests
+// passed no output is kept.
 func TestPairsKeepWhatDidNotPass(t *testing.T) {
 	testform.NeedsFull(t, "runs several matrices")
 	t.Parallel()
@@ -265,7 +266,7 @@ func TestPairsGoOn(t *testing.T) {
 	}
 }
 
-// The verb: what is told before, what is written where, and what a saved matrix is good for.
+// The verb pairs: what it announces, what it writes to which file, and what a saved matrix is good for.
 func TestPairsVerb(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -320,7 +321,8 @@ func TestPairsVerb(t *testing.T) {
 		"SIZE=4096"); !strings.Contains(errs, "SIZE=4096") {
 		t.Errorf("other settings: %s", errs)
 	}
-	// A run in which a node was dead goes on once it is there; other hardware is told, and compared all the same.
+	// A run in which a node was dead goes on once the node is there. Other hardware is reported, and compared
+	// all the same.
 	run(exitInconclusive, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "peer-dead@spark-03", "--save",
 		in("dead.json"))
 	run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("dead.json"))
@@ -352,9 +354,9 @@ func TestPairsVerb(t *testing.T) {
 	run(exitUsage, "show", in("a.csv"))
 }
 
-// A narrow terminal cuts no word: sentences are broken between them, and no line is too wide.
-// PARTNERS: some rounds of all, told before and in the verdict; what was saved goes on to all pairs, and figures that
-// another number would leave out are not lost.
+// A narrow terminal cuts no word: sentences are broken between words, and no line is too wide. PARTNERS: only
+// some of the rounds run, which is announced before the run and reported in the verdict. A saved matrix of
+// some pairs goes on to all pairs, and figures that another number of partners would leave out are not lost.
 func TestPairsOfSome(t *testing.T) {
 	testform.NeedsFull(t, "runs several matrices")
 	t.Parallel()

@@ -206,7 +206,7 @@ func TestProgramsRegister(t *testing.T) {
 	}
 }
 
-// What breaks is told, in one line of JSON and by the exit status.
+// A failure is reported in one line of JSON and by the exit status.
 func TestProgramsFail(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string][2]string{

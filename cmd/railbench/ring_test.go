@@ -31,7 +31,8 @@ func TestRing(t *testing.T) {
 			f, _ := ranOn(t, rigFlags{rig: ringRig, nodeCount: nodes}, checks...)
 			for _, id := range checks {
 				want := cmp.Or(atRest[id], steps.Pass)
-				if id == "gid-index" { // a rail joins two functions whose GIDs stand at other indices, and that is told
+				// a rail joins two functions whose GIDs have different indices, and that is reported
+				if id == "gid-index" {
 					want = steps.Warn
 				}
 				if v := f.Ended[id].Verdict; v.Grade != want {

@@ -182,8 +182,8 @@ type ending struct {
 	written, unsaved, unreachable, closed error
 }
 
-// status is the exit status. What was lost goes before what could not be reached, and
-// both before the verdicts: whoever reads 1 takes the result for whole.
+// status is the exit status. A lost result goes before an unreachable node, and both go before the verdicts:
+// a user who reads 1 takes the result for complete.
 func (e ending) status(summary map[string]int) error {
 	switch {
 	case e.written != nil:
@@ -252,7 +252,7 @@ type headless struct {
 	verbose bool
 	said    string // the last complaint about a connection
 	unsaved string // the same about saving
-	unkept  bool   // that a log can't be written was told: each cell's has its own name
+	unkept  bool   // whether the log's failed write was reported: each cell's log has its own name
 	// ended gets each verdict that is printed elsewhere; nil if the progress shows the verdicts.
 	ended func(steps.CellEnded)
 }
@@ -267,7 +267,7 @@ func newHeadless(s *session.Session, out io.Writer, verbose bool) *headless {
 // cannot be reached does.
 func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 	for _, c := range cells {
-		// A FAIL empties the queue after it was told; this cell must not be in it then.
+		// A FAIL empties the queue after it was reported; this cell must not be in the queue then.
 		_ = h.Session.Wait(ctx) // that ctx has ended is seen below
 		switch {
 		case ctx.Err() != nil:
@@ -329,7 +329,7 @@ func (h *headless) figures(e steps.CellEnded) {
 	}
 	p := newPrinter(h.out, h.Book.Rig.Simulated, true)
 	p.indent = "    "
-	p.print(e.Verdict) //nolint:errcheck // progress: no one can be told that stderr is gone
+	p.print(e.Verdict) //nolint:errcheck // progress: a closed stderr can't be reported
 }
 
 func (h *headless) lines(e steps.CellPrinted) {

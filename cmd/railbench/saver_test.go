@@ -171,7 +171,7 @@ func TestScreenThatCannotSave(t *testing.T) {
 	}
 }
 
-// A session that is named is opened also where there is no home for those that no one named.
+// A session with a name is opened also where there is no home folder for sessions without one.
 func TestANamedSessionNeedsNoHome(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("HOME", "")

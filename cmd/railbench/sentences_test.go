@@ -70,8 +70,9 @@ var (
 	matchers = []string{"Match", "Find"}
 )
 
-// TestSentencesAreNotRead: what a verdict, a finding or an error says is for people. Whoever decides by it decides
-// otherwise once a user improves a sentence, so it looks at the code, the grade, the node or an enumerated reason.
+// TestSentencesAreNotRead: the text of a verdict, a finding or an error is for people. Code that decides by
+// the text decides otherwise once a user improves a sentence. So it looks at the code, the grade, the node or
+// an enumerated reason.
 func TestSentencesAreNotRead(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-export", "-json=ImportPath,Dir,GoFiles,Export,Standard,Module",
 		module+"cmd/railbench").Output()

@@ -153,7 +153,7 @@ type stage struct {
 	work   sync.WaitGroup
 }
 
-// prepare makes the page, which is told what happens from then on, whoever looks at it.
+// prepare makes the page. The page gets all events from then on, whether or not there are viewers.
 func (s *stage) prepare() error {
 	if s.page != nil {
 		return nil
@@ -211,7 +211,7 @@ func (s *stage) close() {
 		return
 	}
 	s.ended()
-	_ = s.server.Close() // no one is left to be told
+	_ = s.server.Close() // the program ends here: the error has no reader
 	s.work.Wait()
 	s.server = nil
 }

@@ -45,8 +45,9 @@ func openFleet(t *testing.T, nodes int) (address string, tell func(meter.Board))
 	return address, s.page.Board
 }
 
-// A rig of more than two nodes is told by node, the one that lags in front, in words and figures; of more than have a
-// line a strip stands in place of their rails. It fits, the keyboard comes to it, and it stands out by day and night.
+// A rig of more than two nodes is shown by node, the slowest first, in words and figures. Where there are
+// more nodes than lines, a strip replaces their rails. The page fits, the keyboard reaches the strip, and the
+// strip stands out in the light and the dark theme.
 func TestPageOfManyNodes(t *testing.T) {
 	t.Parallel()
 	tab := newTab(t, testform.Tool(t, "chromium"))

@@ -254,7 +254,7 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// A hot adapter and a slow slot are told to who looks, with the processors.
+// Viewers are shown a hot adapter and a slow slot, with the processors.
 func TestServeTellsHeat(t *testing.T) {
 	t.Parallel()
 	address, end := served(t, "--listen", "127.0.0.1:0", "--fault", "hot-adapter", "--fault", "pcie-x2")

@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// What the workbench is told of files: the sessions that are saved, and what others do with
-// its own meanwhile.
+// What the workbench learns about files: the saved sessions, and what other processes do with its own session
+// meanwhile.
 
 // savedSessions are those of the folder of sessions and of the folder that railbench was
 // started in, the newest first.

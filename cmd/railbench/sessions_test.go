@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A runbook that another user has written is told once; what is written from here is not.
+// A runbook that another program has changed is reported once; what railbench itself writes is not reported.
 func TestAChangedFileIsTold(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mine.md")
@@ -86,7 +86,7 @@ func TestAChangedFileIsTold(t *testing.T) {
 	}
 }
 
-// Whoever starts railbench in the folder of sessions is offered each once.
+// A user who starts railbench in the folder of sessions is offered each session once.
 func TestSessionsAreOfferedOnce(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir, err := sessionsDir()

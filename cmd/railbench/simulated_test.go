@@ -41,9 +41,9 @@ var theTutorial = sync.OnceValues(func() (steps.Tutorial, error) {
 	return t, err
 })
 
-// A simulated is one seed: a rig, a workbench on it, a user at its keys, and all that breaks. It lives in a bubble of
-// testing/synctest, whose time is the rig's and the screen's: what happens when, and in which order, depends on the
-// seed alone. Whoever is at the keys acts only when all others wait.
+// A simulated is one seed: a rig, a workbench on it, a user at its keys, and all that breaks. It runs in a
+// bubble of testing/synctest, whose time is the time of the rig and of the screen: what happens when, and in
+// which order, depends on the seed alone. The user presses a key only when all other goroutines wait.
 type simulated struct {
 	seed  uint64
 	dir   string
@@ -200,8 +200,8 @@ func (s *simulated) live(do func(*simulated)) {
 	s.settleNodes()
 }
 
-// user is whoever sits at the keys of a seed: mostly for a moment, since what breaks mostly does at once and a short
-// trace is soon understood, and sometimes for very long.
+// user plays the user of a seed. Most sessions are short, since most faults show at once and a short trace is
+// soon understood; some are very long.
 func (s *simulated) user() {
 	s.open("")
 	for range min(3+int(s.rnd.ExpFloat64()*6), 120) {
@@ -422,7 +422,7 @@ func (s *simulated) see() {
 	d.model.Update(tea.WindowSizeMsg{Width: d.width, Height: d.height})
 	text := d.model.View().Content
 	lines := strings.Split(text, "\n")
-	tooSmall := d.width < 60 || d.height < 20 // which is told in fewer
+	tooSmall := d.width < 60 || d.height < 20 // a screen that is too small has fewer lines
 	if len(lines) > d.height || len(lines) < d.height && !tooSmall {
 		s.fail("%d lines on a screen of %dx%d", len(lines), d.width, d.height)
 	}
@@ -768,7 +768,7 @@ func (s *simulated) close() {
 	began := time.Now()
 	d.end() // a node that does not answer is an error
 	s.say("closed after %s", time.Since(began))
-	// Who has waited in vain for room is told so.
+	// A session that waited in vain for room reports that.
 	held := d.store != nil && len(d.store.held) > 0
 	if _, err := d.session.Saved(); err != nil && !held || err == nil && held {
 		s.fail("not saved: %v, while %t that there is something left to save", err, held)

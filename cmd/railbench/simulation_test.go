@@ -107,8 +107,8 @@ func TestSimulationRepeats(t *testing.T) {
 // stepLine is a time, the screen's size and its sum, and then the events.
 var stepLine = regexp.MustCompile(`^(\S+ +\d+x\d+ [0-9a-f]+ )(.*)$`)
 
-// anyOrder sorts what happened in a step that interrupted checks: several run side by side, all of them are
-// told in one moment, and which of their goroutines hears it first is no matter of the rig's clock.
+// anyOrder sorts what happened in a step that interrupted checks. Several checks run in parallel and are all
+// interrupted in one moment. Which of their goroutines notices it first does not depend on the rig's clock.
 func anyOrder(seen string) string {
 	lines := strings.Split(seen, "\n")
 	for i, l := range lines {

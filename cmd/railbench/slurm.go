@@ -104,7 +104,7 @@ func (b *bench) inAllocation(file rigfile.File) error {
 	return nil
 }
 
-// told informs the user next to the result, before there is a screen and after it.
+// told shows the user a message that is not part of the result, before there is a screen and after it.
 func (f rigFlags) told(format string, args ...any) {
 	if f.tell != nil {
 		f.tell(fmt.Sprintf(format, args...))

@@ -163,7 +163,7 @@ func (c *counting) during(ctx context.Context, move func(context.Context) error)
 	told := time.Now()
 	for {
 		select {
-		// A gauge that is told nothing more would show the last rate on.
+		// A gauge that gets no more reports would show the last rate on.
 		case err := <-done:
 			c.look(time.Now())
 			if c.gauge != nil {
@@ -356,7 +356,7 @@ func streamReceive() *cobra.Command {
 		Short: "Receive blocks, and check that all of them arrived",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(at) == 0 { // a script whose variable is empty would be told that nothing was lost
+			if len(at) == 0 { // a script whose variable is empty would get the result that nothing was lost
 				return usage(errors.New("--listen is empty: give an address and port, or leave it out"))
 			}
 			r := stream.Receiver{}

@@ -119,7 +119,7 @@ func TestStreamSendAndReceive(t *testing.T) {
 	}
 }
 
-// A generator's blocks go through the queue to the receiver, and the gauge is told of it.
+// A generator's blocks go through the queue to the receiver, and the gauge gets their rate.
 func TestStreamEmulate(t *testing.T) {
 	t.Parallel()
 	gauge, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -156,7 +156,7 @@ func TestStreamEmulate(t *testing.T) {
 	}
 }
 
-// What is lost or changed is told by the exit status, and so is a sender that is none.
+// The exit status reports lost or changed blocks, and a sender that does not speak the protocol.
 func TestStreamReceiveTells(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -233,7 +233,7 @@ func TestGauge(t *testing.T) {
 		&errs); code != exitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
-	event(t, page+"events", `[[0,10,0,0,10,0,-1,-1]]`) // 1250 MB/s are 10 Gb/s, and nobody knows the payload
+	event(t, page+"events", `[[0,10,0,0,10,0,-1,-1]]`) // 1250 MB/s are 10 Gb/s, and the payload is unknown
 	g.stop()
 	var said []string
 	for g.errs.Scan() {
@@ -287,8 +287,8 @@ func TestWhatWasSentIsNoStall(t *testing.T) {
 	}
 }
 
-// Whoever reads numbers in the wrong byte order gets any: the bar ends at its end, and what is not a number of Gb/s
-// isn't shown.
+// A user who reads numbers in the wrong byte order may get any number. The bar does not grow beyond its end,
+// and a value that is not a number of Gb/s isn't shown.
 func TestGaugeOfAnyNumber(t *testing.T) {
 	for _, rate := range []float64{0, 50, 100, 1e19, 1e300, math.MaxFloat64} {
 		d := &dial{rejected: map[string]int{}}

@@ -27,8 +27,8 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// A tape is what a session on the simulated rig told: the same at every recording. A screen
-// that is played from it shows what it would have shown of that session, at any size.
+// A tape is what a session on the simulated rig reported: the same at every recording. A screen that plays it
+// shows what it would have shown of that session, at any size.
 type tape struct {
 	options session.Options
 	opening []steps.Event                     // of the nodes, before the first cell
@@ -43,8 +43,8 @@ type tape struct {
 // rigBegins is when a recorded rig's clock starts.
 func rigBegins() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// wholeTape is a healthy rig on which all of the tutorial was run, and then every check, for whoever only looks at
-// what came of it.
+// wholeTape is a healthy rig on which the whole tutorial was run, and then every check, for tests that only
+// look at the results.
 var wholeTape = sync.OnceValues(func() (*tape, error) { return everything(speed(sim.Max)) })
 
 func everything(at speed) (*tape, error) {

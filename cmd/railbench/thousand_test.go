@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/rigfile"
 )
 
-// A rig has as many nodes as steps.MostNodes, whoever names them, and not one more.
+// A rig has at most steps.MostNodes nodes, however they are named.
 func TestMostNodesOfARig(t *testing.T) {
 	t.Parallel()
 	list := fmt.Sprintf("n[0001-%d]", steps.MostNodes)
@@ -45,8 +45,8 @@ func TestMostNodesOfARig(t *testing.T) {
 	}
 }
 
-// Of more nodes than a subnet of a byte has room for, a check finds the one that differs, and what two that are far
-// apart have in common; neither is told with a line a node.
+// With more nodes than a subnet of a byte has room for, a check finds the node that differs, and what two
+// nodes that are far apart have in common. Neither report has a line for each node.
 func TestChecksOfManyNodesNameTheOne(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer

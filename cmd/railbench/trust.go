@@ -245,8 +245,8 @@ func countedScripts(foreign []steps.Cell) string {
 	return steps.Counted(len(foreign)-params, "cell") + " and " + steps.Counted(params, "parameter")
 }
 
-// trustSession is that for the file of a run. One that is not there yet has none, and what
-// else is wrong with it is told by whoever opens it.
+// trustSession is trusting for the file of a run. A file that does not exist yet has no scripts. What else is
+// wrong with the file is reported by the code that opens it.
 func (b *bench) trustSession(path string, trusted bool) error {
 	if path == "" {
 		return nil
@@ -265,7 +265,7 @@ func (b *bench) trustRunbooks(paths []string, trusted bool) error {
 		if err != nil {
 			return usage(err)
 		}
-		t, _ := runbook.Join(docs) // what is wrong with it was told when it was opened
+		t, _ := runbook.Join(docs) // its errors were reported when it was opened
 		if err := b.trusting("runbook", path, t, trusted); err != nil {
 			return err
 		}

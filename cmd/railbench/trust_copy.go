@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 )
 
-// What was trusted was read once. Whoever may write the file may change it a moment later, so ssh and Ansible get
-// copies of what was read, in a folder that only this user can write.
+// What was trusted was read once. A user who may write the file may change it a moment later. So ssh and
+// Ansible get copies of what was read, in a folder that only this user can write.
 
 // copiesFolder is what the folder of such copies begins with.
 const copiesFolder = "railbench-trusted-"

@@ -99,7 +99,7 @@ func TestCopiesMeanTheSame(t *testing.T) {
 			var said []string
 			for _, file := range []string{config, filepath.Join(folder.Path, runner.SSHCopyName(0))} {
 				out, err := exec.CommandContext(t.Context(), ssh, "-G", "-F", file, "--", host).CombinedOutput()
-				text := strings.ReplaceAll(string(out), file, "FILE") // what is wrong is told with its line
+				text := strings.ReplaceAll(string(out), file, "FILE") // an error is reported with its line
 				said = append(said, fmt.Sprintf("%s%v", text, err))
 			}
 			if said[0] != said[1] {

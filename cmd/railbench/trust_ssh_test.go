@@ -121,8 +121,8 @@ func TestSomebodyElsesRigFile(t *testing.T) {
 	}
 }
 
-// TestRigFilesTraps are configurations that can't be shown as ssh would read them, or that
-// would hang or flood whoever looks: they are refused, by trust as well.
+// TestRigFilesTraps are configurations that can't be shown as ssh would read them, or whose reader would hang
+// or be flooded. They are refused, by trust as well.
 func TestRigFilesTraps(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -119,7 +119,7 @@ func describeChanges(out io.Writer, changes []undo.Entry) {
 	}
 }
 
-// realJournal is where the ways back of real rigs are kept.
+// realJournal is the journal with the rollback scripts of real rigs.
 func realJournal() (undo.Journal, error) {
 	state, err := stateDir()
 	return undo.Journal{Dir: filepath.Join(state, "undo")}, err
@@ -173,7 +173,7 @@ func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 	if f.named() || err != nil {
 		return nil //nolint:nilerr // without a home there is no journal
 	}
-	entries, _ := journal.Entries() // what can't be read was told
+	entries, _ := journal.Entries() // what can't be read was reported
 	for _, e := range entries {
 		if !slices.Contains(looked, e.Rig) {
 			err = status{exitFail, fmt.Errorf("%s on %s is not rolled back: name that rig with --rig, --peer or --nodes", e.Cell,
@@ -203,7 +203,7 @@ func worse(a, b error) error {
 	return status{code, errors.Join(told(a), told(b))}
 }
 
-// told is what an error has to say; nil where it has been told already.
+// told is the text that an error still has to report; nil where it has been reported already.
 func told(err error) error {
 	if s, ok := errors.AsType[status](err); ok {
 		return s.err

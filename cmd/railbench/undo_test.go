@@ -95,8 +95,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestUndoLooksEverywhere: without a rig every one that has something open is looked at, and what can't be reached by
-// what the journal says is told, and is not a success.
+// TestUndoLooksEverywhere: without a rig, undo looks at every rig with an open change. A rig that can't be
+// reached as the journal says is reported, and the result is not a success.
 func TestUndoLooksEverywhere(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -112,8 +112,8 @@ func (v *virtual) emptyBond(t *testing.T) {
 	v.same(t, before)
 }
 
-// ownBond is another user's own bond, which was told more than railbench's is, with addresses that are more than a
-// number. It is taken away, and that is kept; and then it is taken back.
+// ownBond is another user's own bond. It has more options than railbench's bond, and addresses with options
+// of their own. The bond is removed and the change is confirmed; then undo rolls it back.
 func (v *virtual) ownBond(t *testing.T) {
 	rails := v.networks(t)
 	for i, node := range []string{"1", "2"} {

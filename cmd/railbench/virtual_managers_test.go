@@ -375,7 +375,7 @@ func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 	v.nothingLeft(t)
 }
 
-// armed waits until both machines have their way back.
+// armed waits until the rollback timer has started on both machines.
 func (v *virtual) armed(t *testing.T, s *session.Session) {
 	t.Helper()
 	for armed := false; !armed; {
@@ -396,8 +396,8 @@ func (v *virtual) armed(t *testing.T, s *session.Session) {
 	}
 }
 
-// rootLost takes sudo from whoever has just armed both switches: these go back by themselves, which is
-// waited for. What they keep goes once sudo is there again.
+// rootLost takes sudo from the user right after both rollback timers have started. Both machines roll back
+// automatically, and the test waits for that. What they keep is removed once sudo is available again.
 func (v *virtual) rootLost(t *testing.T) {
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	s := v.open(t, "nvidia", nil, func(o *session.Options) {
@@ -447,7 +447,7 @@ func (v *virtual) fight(t *testing.T) {
 	v.nothingLeft(t)
 }
 
-// mute has NetworkManager hang on one machine: nothing is touched, and the reason is told.
+// mute has NetworkManager hang on one machine: nothing is changed, and the reason is reported.
 func (v *virtual) mute(t *testing.T) {
 	before := v.states(t)
 	v.root(t, "spark-01", "systemctl kill -s STOP NetworkManager")

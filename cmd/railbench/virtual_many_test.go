@@ -102,7 +102,7 @@ func (v *virtual) cutOff(t *testing.T, cmd *exec.Cmd, node string, begun func(te
 	}
 }
 
-// virtualNodes believes no one: what is not a number of machines is told, and read as none.
+// virtualNodes trusts no input: a text that is not a number of machines is reported, and read as 0.
 func TestVirtualNodes(t *testing.T) {
 	state := t.TempDir()
 	file := filepath.Join(state, "run", "nodes")

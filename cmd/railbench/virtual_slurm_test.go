@@ -153,8 +153,9 @@ func (v *virtual) checklistOfSlurm(t *testing.T) {
 	}
 }
 
-// wholeChecklistOfSlurm: on nodes with nothing wrong nothing FAILs, and what nobody could tell while several checks ran
-// side by side on emulated processors is told by the check alone. So is that they lose pings then.
+// wholeChecklistOfSlurm: on nodes without a fault no check FAILs. A check that stays INCONCLUSIVE while
+// several checks run in parallel on emulated processors gives a verdict when it runs alone. The same holds
+// for pings that are lost in parallel runs.
 func (v *virtual) wholeChecklistOfSlurm(t *testing.T) {
 	var r doctorObject
 	v.reports(t, &r, 4, "doctor")
@@ -200,7 +201,7 @@ func (v *virtual) pairsOfSlurm(t *testing.T) {
 // collectiveOfSlurm has a launcher start a shell on every node, and then an MPI program over TCP.
 func (v *virtual) collectiveOfSlurm(t *testing.T, launcher string) {
 	sent := func() (bytes int) {
-		// 0 is told below
+		// 0 is reported below
 		_, _ = fmt.Sscan(v.rig(t, "ssh", "3", "cat /sys/class/net/enp1s0f1np1/statistics/tx_bytes"), &bytes)
 		return bytes
 	}

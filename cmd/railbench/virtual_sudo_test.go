@@ -82,7 +82,7 @@ func refused(t *testing.T, n runner.Node, words ...string) {
 	}
 }
 
-// sudoTerminal: there is no terminal, and sudo wants one. Nothing is touched.
+// sudoTerminal: sudo requires a terminal, and there is none. Nothing is changed.
 func (v *virtual) sudoTerminal(t *testing.T) {
 	v.sudoers(t, "Defaults requiretty")
 	asked := &answers{password: "engineer"}

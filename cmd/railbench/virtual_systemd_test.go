@@ -185,7 +185,7 @@ func (v *virtual) checklist(t *testing.T) {
 	}
 	t.Run("undone", func(t *testing.T) {
 		v.noFinding(t, "rail-managers", "link-local", "boot-waits", "firewall", "reboot-safe")
-		// What was refused stays in the journal, and is told as past.
+		// What was refused stays in the journal, and is reported as past.
 		v.finds(t, "apparmor", "but the profile has changed since")
 	})
 }

@@ -48,9 +48,9 @@ func TestVirtualRig(t *testing.T) {
 	})
 }
 
-// TestVirtualMeasures has everything measured on the same two machines, and all of it is good. An
-// emulated processor that shares its cores with compilers drops packets and loses connections,
-// and railbench says so: where there is no KVM these wait until nothing else runs.
+// TestVirtualMeasures runs every measurement on the same two machines, and all results are good. An emulated
+// processor that shares its cores with compilers drops packets and loses connections, and railbench reports
+// that. So where there is no KVM these tests wait until nothing else runs.
 func TestVirtualMeasures(t *testing.T) {
 	v := newVirtual(t, plain)
 	t.Run("all", v.all)
@@ -195,8 +195,8 @@ func (v *virtual) all(t *testing.T) {
 	}
 	for _, c := range r.Cells {
 		if c.ID == "ucx-perftest" && c.Verdict == steps.Inconclusive {
-			// Debian's UCX gets no answer over this soft-RoCE in its own time, and RDMA itself works: that
-			// is told, and is no FAIL of the rig.
+			// Debian's UCX gets no answer over this soft-RoCE within its time limit, and RDMA itself works.
+			// That is reported, and is not a FAIL of the rig.
 			t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
 			continue
 		}
@@ -284,7 +284,7 @@ func (v *virtual) open(t *testing.T, user string, ask *session.Asker, change fun
 	return s
 }
 
-// ended waits for the end of a cell, and gives its lines to whoever looks.
+// ended waits for the end of a cell, and passes its lines to the functions look.
 func ended(t *testing.T, s *session.Session, cell string, look ...func(steps.OutputLine)) steps.CellEnded {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

@@ -38,7 +38,7 @@ type opening struct {
 func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error) {
 	if terminal(cmd.OutOrStdout()) == nil {
 		if _, _, err := flags.tutorial(); err != nil {
-			return nil, err // what is wrong with a runbook is to be told first
+			return nil, err // an error in a runbook is reported first
 		}
 		return nil, usage(needsTerminal(cmd))
 	}
@@ -109,7 +109,7 @@ func whileLoading(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 		return nil, err
 	}
 	o.begins = true
-	// Whoever leaves before it is there waits for it, to put it away.
+	// A user who leaves before the session is set up waits for it, so that it is closed in order.
 	load := sync.OnceValues(func() (*app, error) { return setUp(cmd, flags, o) })
 	shown := o.show(cmd, tui.NewLoadingScreen(tui.Options{
 		Rig:      tui.Rig{Simulated: c.simulated, Name: c.file.Name},
@@ -128,8 +128,9 @@ func whileLoading(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	return d, d.putAway(cmd, shown)
 }
 
-// silent reports whether nothing has to be told or asked before there is a screen, but for what the rig's choice
-// reports at once. Then the screen is there first, and all else is read behind it.
+// silent reports whether nothing has to be reported or asked before there is a screen, apart from what the
+// choice of the rig reports at once. Then the screen opens first, and everything else is read in the
+// background.
 func (o opening) silent(flags rigFlags) bool {
 	if o.session != "" || o.drill.Fault != "" ||
 		len(flags.runbooks)+len(flags.params)+len(flags.faults) > 0 || flags.link+flags.slurm != "" {
@@ -235,7 +236,7 @@ func thisTerminal() tui.Terminal {
 	}
 }
 
-// screen is what the screen of a session is told of the bench.
+// screen returns the options that the screen of a session gets from the bench.
 func (b *bench) screen(s *session.Session) tui.Options {
 	return tui.Options{
 		Tutorial: b.options.Tutorial,
@@ -414,9 +415,9 @@ func lettersOnly(getenv func(string) string) bool {
 	return false
 }
 
-// hasLinks reports whether the terminal is one that has links (OSC 8). There is no asking it; of
-// those that are not known to have them some print the address as text. What stands in between,
-// as tmux does, may have none.
+// hasLinks reports whether the terminal has links (OSC 8). A program can't ask a terminal for that. Some of
+// the terminals that are not known to have links print the address as text. A program in between, such as
+// tmux, may not have links.
 func hasLinks(getenv func(string) string) bool {
 	name := getenv("TERM")
 	for _, between := range []string{"tmux", "screen", "linux", "dumb"} {

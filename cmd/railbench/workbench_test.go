@@ -9,8 +9,7 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// The screen is there before all else is read, but where something has to be told or
-// asked before.
+// The screen opens before everything else is read, except where something has to be reported or asked first.
 func TestSilent(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)

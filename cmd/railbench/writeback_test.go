@@ -103,7 +103,7 @@ func TestWriteBack(t *testing.T) {
 	}
 }
 
-// Of several files some may be written when another can't be: what is told is what was done.
+// Of several files some may be written when another can't be: the report says what was done.
 func TestWriteBackOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
