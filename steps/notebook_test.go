@@ -225,8 +225,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// All outputs together are bounded: the longest lose their oldest lines first, whoever holds an older notebook keeps
-// what it saw, and what a cell that is cleared took is free again.
+// All outputs together are bounded: the longest lose their oldest lines first. A caller that holds an older
+// notebook keeps what it saw, and the space of a cleared cell is free again.
 func TestOutputsAreBoundedTogether(t *testing.T) {
 	n := NewNotebook(Tutorial{})
 	line := OutputLine{Text: strings.Repeat("x", 1000)}

@@ -126,8 +126,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A port that one end alone has made a rail of is told; one that no one has given an address, the way out and what
-// may lead to a third node are not.
+// A port that only one end has made a rail is reported. A port without an address on both ends, the port of
+// the default route, and a port that may lead to a third node are not.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	port := func(dev, addr string) Rail {

@@ -17,7 +17,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// A Node is what the last rounds of Script told of one.
+// A Node is what the last rounds of Script reported about one node.
 type Node struct {
 	Node    string
 	No      int    // its number in the rig file, from 0
@@ -44,7 +44,7 @@ type Heat struct {
 type GPU struct {
 	Index   int
 	Name    string
-	Celsius float64 // 0 where it isn't told
+	Celsius float64 // 0 where it isn't reported
 	// Slowed is why it is slower than it could be: its own heat, or a power supply that brakes it.
 	Slowed string
 }
@@ -75,7 +75,7 @@ func (n Node) HottestGPU() (g GPU, ok bool) {
 	return g, g.Celsius > 0
 }
 
-// Same reports whether two nodes are told alike: temperatures are shown in whole degrees.
+// Same reports whether two nodes look the same to the reader: temperatures are shown in whole degrees.
 func (n Node) Same(o Node) bool {
 	degrees := func(a, b float64) bool { return math.Round(a) == math.Round(b) }
 	return n.Node == o.Node && n.No == o.No && n.Stale == o.Stale && slices.Equal(n.Links, o.Links) &&

@@ -25,7 +25,7 @@ func ReadLink(dev, text string) (l Link, ok bool) {
 	if m == nil {
 		return l, false
 	}
-	// What the pattern let through is a number; a slot that isn't told is 0.
+	// The pattern lets only numbers through; a slot that isn't reported is 0.
 	float := func(s string) float64 { v, _ := strictnum.Number(s); return v }
 	whole := func(s string) int { v, _ := strictnum.Count(s); return v }
 	l = Link{

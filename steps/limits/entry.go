@@ -1,9 +1,9 @@
-// Package limits is what hardware can do, what was seen, and what railbench's authors chose to expect: every limit,
-// band and threshold of a verdict, with its unit, its conditions and its source. A verdict's words follow the source:
-// "can" only where a limit is derived, "was measured" where a user did, "we expect" where it was chosen. Outside the
-// conditions of an entry there is no band.
+// Package limits is what hardware can do, what was seen, and what railbench's authors chose to expect: every
+// limit, band and threshold of a verdict, with its unit, its conditions and its source. A verdict's words
+// follow the source: "can" only where a limit is derived, "was measured" where a user did, "we expect" where
+// it was chosen. Outside the conditions of an entry there is no band.
 //
-// It knows what was found and not how: that is probe's. What the rails moved is wire's.
+// It knows what was found and not how: package probe knows that. Package traffic knows what the rails moved.
 package limits
 
 import (

@@ -36,7 +36,7 @@ func (h Heat) Grade(celsius float64) steps.Grade {
 	return steps.Pass
 }
 
-// Says is what a temperature means that is no PASS.
+// Says is what a temperature means that is not a PASS.
 func (h Heat) Says(celsius float64) string {
 	switch {
 	case celsius >= h.Off.Value():

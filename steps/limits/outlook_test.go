@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A rig that was looked at is told what it should reach; what is unknown is not a figure.
+// The outlook shows what a probed rig should reach; what is unknown is not a figure.
 func TestOutlook(t *testing.T) {
 	rig := steps.NewRig("lab", true, 2)
 	if text := Outlook(rig); text != "" {

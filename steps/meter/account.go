@@ -105,16 +105,16 @@ type Moved struct {
 	IdleGbps       float64 // both directions together, before
 	IdleTx, IdleRx uint64  // bytes of it that Tx and Rx are without
 	Degrees        float64 // of the adapter, afterwards or at its hottest meanwhile; 0 where unknown
-	// IPTx and IPRx are the interface's bytes, whatever Source is. IPErr says why
-	// they cannot be told; it is apart from Between's error.
+	// IPTx and IPRx are the interface's bytes, whatever Source is. IPErr says why they are unknown; it is
+	// separate from Between's error.
 	IPTx, IPRx uint64
 	IPErr      error
 	// Errors are the error counters that grew, and by how much.
 	Errors map[string]uint64
 }
 
-// Between gives what a rail carried between before and after, less what moved
-// at the rate seen from idle to before. An error says why that cannot be told.
+// Between gives what a rail carried between before and after, less what moved at the rate seen from idle to
+// before. An error says why that is unknown.
 func Between(idle, before, after Counters, p Place) (Moved, error) {
 	key := p.Dev + "/" + strconv.Itoa(p.Port)
 	m := Moved{Source: PortCounters}
@@ -129,7 +129,7 @@ func Between(idle, before, after Counters, p Place) (Moved, error) {
 		m.Source = NetdevBytes
 		names, unit, of = netdevNames, 1, ofNetdev
 	}
-	// NTP may have set it. Bytes could still be told, and the idle part of them not.
+	// NTP may have set it. The bytes could still be known, but not the idle part of them.
 	if after.Clock <= before.Clock {
 		m.IPErr = errors.New("the node's clock went backwards")
 		return m, m.IPErr

@@ -12,8 +12,8 @@ type burst struct {
 	first, tail float64 // seconds of those two intervals
 }
 
-// least is the shortest time between two samples from which a rate is told, as a share of the
-// sampler's interval: it may be a little early.
+// least is the shortest time between two samples that give a rate, as a share of the sampler's interval: a
+// sample may be a little early.
 const least = 0.9
 
 // add takes what moved between two samples.

@@ -13,8 +13,8 @@ import (
 // shell does not show and a change still does at once.
 const window = 0.3 // seconds
 
-// A rate is told from two samples that were read so quickly that it is uncertain by no more than
-// this share; a node whose shell is kept waiting has to wait for better ones, for so long.
+// A rate comes from two samples that were read so quickly that it is uncertain by at most this share. A node
+// whose shell is delayed has to wait for better samples, for freshSeconds at most.
 const (
 	uncertain    = 0.01
 	freshSeconds = 2.0  // seconds, as long as a sample counts as fresh
@@ -141,9 +141,8 @@ func (n *Node) Add(line string, now time.Time) error {
 	return nil
 }
 
-// begin is the sample from which the present rate is told: the last one that is a window ago and
-// gives it sharply. ok is false where there is none, as long as the needles can wait for a better
-// sample.
+// begin is the sample at which the present rate begins: the last sample that is a window ago and gives the
+// rate sharply. ok is false where there is none, as long as the needles can wait for a better sample.
 func (n *Node) begin(latest stamped) (from stamped, ok bool) {
 	for _, s := range slices.Backward(n.past) {
 		if latest.Clock-s.Clock >= window*n.speed && sharp(s, latest) {
@@ -261,7 +260,7 @@ func (f *Flow) take(n *Node, m *memory, last, latest stamped, moved [2]float64, 
 	}
 }
 
-// passed is a history with one more point. Whoever holds the old one keeps what it saw.
+// passed is a history with one more point. A caller that holds the old one keeps what it saw.
 func passed(history []float64, v float64) []float64 {
 	return append(history[max(0, len(history)-HistoryLen+1):len(history):len(history)], v)
 }

@@ -63,7 +63,8 @@ func (n *Node) addLoad(line string) error {
 	return nil
 }
 
-// Host is how busy the node is; not Known where no one could read it, or why says that there are no samples.
+// Host is how busy the node is. It is not Known where the node's load could not be read, or where why says
+// that there are no samples.
 func (n *Node) Host(why string) Host {
 	h := n.host
 	h.Known = h.Known && why == ""

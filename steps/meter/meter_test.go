@@ -173,7 +173,7 @@ func TestBetween(t *testing.T) {
 		m.Errors["out_of_sequence"] != 5 || len(m.Errors) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	// The interface's bytes are told next to them, TCP for example.
+	// The interface's bytes, for example of TCP, are reported in addition.
 	if m.IPTx != 9 || m.IPRx != 9 || m.IPErr != nil {
 		t.Errorf("interface: %+v", m)
 	}
@@ -432,7 +432,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A burst shorter than the window is flattened in its peak: its average is no more.
+// A burst shorter than the window is flattened in its peak: its average must not be higher than that.
 func TestNoAverageAboveThePeak(t *testing.T) {
 	n := node()
 	start, bytes := time.Unix(1000, 0), uint64(0)

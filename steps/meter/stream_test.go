@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/steps/rate"
 )
 
-// A known stream is told within 1 %, its payload, too, and no peak is above it: also where the
-// node's shell is kept waiting in the middle of a sample, and where a loaded connection brings the
+// The rate of a known stream, and of its payload, is right within 1 %, and no peak is above it. This holds
+// where the node's shell is delayed in the middle of a sample, too, and where a loaded connection brings the
 // samples late, and many at once.
 func TestAKnownStreamOverALoadedConnection(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3, rand.Uint64()} {
@@ -71,8 +71,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// A run of less than a second is told as fast as it was, though it begins while the sampler rests
-// and ends between two samples; one that is shorter still is told as what its bytes prove.
+// A run of less than a second is reported at its real rate, though it begins while the sampler rests and ends
+// between two samples. For a run that is shorter still, the rate that its bytes prove is reported.
 func TestAShortRun(t *testing.T) {
 	const wire = 97.84
 	for _, c := range []struct {

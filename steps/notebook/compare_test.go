@@ -157,8 +157,7 @@ func TestCompareWhatIsAlike(t *testing.T) {
 	}
 }
 
-// TestCompareWhatIsNot: other parameters, another system, and what is simulated are
-// told.
+// TestCompareWhatIsNot: other parameters, another system, and simulated sessions are reported.
 func TestCompareWhatIsNot(t *testing.T) {
 	with := func(size string, v float64, change func(*steps.Rig)) *Document {
 		r := rig(false)
@@ -211,8 +210,8 @@ func compareVerdicts(t *testing.T, a, b steps.Grade, simulated bool) Comparison 
 	return Compare(of(a, simulated), of(b, false), 5)
 }
 
-// On a page it is a table and no picture of one: a fence is broken where it is too wide, and what
-// a file says is no Markdown.
+// On a page it is a table and not a picture of one: a fence is broken where it is too wide, and a file's
+// texts are not read as Markdown.
 func TestCompareAsAPage(t *testing.T) {
 	const sent = "rail 1 bytes sent"
 	bw := func(gbps float64, bytes, messages float64) *Document {

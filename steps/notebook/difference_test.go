@@ -22,7 +22,7 @@ func TestDifferencesAreNumbered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"md": string(d.Markdown()), "html": string(page), "ipynb": string(file)} {
-		if name == "ipynb" { // the texts are in the metadata, too, for whoever reads the file again
+		if name == "ipynb" { // the metadata has the texts, too, for a later read of the file
 			text = sources(t, file)
 		}
 		before, notes, ok := strings.Cut(text, steps.DifferencesTitle)

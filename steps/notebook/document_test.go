@@ -213,7 +213,7 @@ func TestStrangers(t *testing.T) {
 		!strings.Contains(order, "bw mine ") || !strings.HasSuffix(order, "last ") {
 		t.Errorf("the cells are %s", order)
 	}
-	// Where the cell before a note is no more the note still is.
+	// A note stays where the cell before it has gone.
 	short := lesson()
 	short.Parts = short.Parts[1:]
 	delete(d.Book.Cells, "bw")

@@ -279,7 +279,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestBadFiles: each is told as what it is, and stays as it was.
+// TestBadFiles: each bad file is reported as what it is, and stays as it was.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	good := string(encoded(t, told(t, story(true)...)))
@@ -371,8 +371,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere: wherever a file ends, what is told is an error and never a panic,
-// and cells that were whole come back.
+// TestCutAnywhere: wherever a file ends, the result is an error and never a panic, and cells that were whole
+// come back.
 func TestCutAnywhere(t *testing.T) {
 	good := encoded(t, told(t, story(true)...))
 	most := 0
@@ -408,7 +408,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := os.Stat(JournalPath(path)); err == nil {
 		t.Error("a journal was made")
 	}
-	// Made read-only while it is open: told, and kept in the journal.
+	// A file that is made read-only while it is open is reported, and its events are kept in the journal.
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -433,8 +433,8 @@ func TestReadOnly(t *testing.T) {
 	samePages(t, settled(t, all[:8]), opened(t, path).doc)
 }
 
-// TestFullDisk: what was there stays, what can't be written is told, and once there
-// is room again all of it is saved.
+// TestFullDisk: what was there stays, and what can't be written is reported. Once there is room again, all of
+// it is saved.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, journalToo := range []bool{false, true} {
@@ -817,7 +817,7 @@ func TestIDsAreChecked(t *testing.T) {
 			}
 		}
 	}
-	// A place that there isn't would end whoever names it.
+	// A place that does not exist would crash a program that uses it.
 	for on, fine := range map[string]bool{
 		"0": true, "3": true, "4": false, "255": false, "-1": false, `"both"`: false,
 		"{}": false,

@@ -133,7 +133,7 @@ func (m *Matrix) untried() (n int) {
 	return n
 }
 
-// urgent is the order in which causes are told.
+// urgent is the order in which causes are reported.
 func urgent(s State) int {
 	switch s {
 	case Bad:
@@ -720,8 +720,8 @@ func (m *Matrix) list(nodes []int) string {
 	return strings.Join(all, ", ")
 }
 
-// evidence is what a cause rests on: how many figures, from which to which, next to those of all others, and what the
-// first of them that is as the cause says was told by its own judge.
+// evidence is what a cause rests on: how many figures, from which to which, compared with those of all
+// others. It adds what the judge of the first figure in the cause's state reported.
 func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)

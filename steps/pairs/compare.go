@@ -19,9 +19,9 @@ type Change struct {
 	States [2]State
 }
 
-// Compare says what is worse and what is better in matrix b than in a, what changed most first. A figure has
-// changed where it differs by more than a share (0.05), or where it is good in one of them alone. Nodes are
-// compared by their places; whoever calls has asked Unlike.
+// Compare says what is worse and what is better in matrix b than in a, with the largest change first. A
+// figure has changed where it differs by more than a share (0.05), or where it is good in only one matrix.
+// Nodes are compared by their places; the caller has checked Unlike.
 func Compare(a, b *Matrix, share float64) []Change {
 	a.settle()
 	b.settle()

@@ -6,7 +6,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A figure has its digits whatever its size: that of a slow link is no 0.0.
+// A figure has its digits whatever its size: a slow link does not show 0.0.
 func TestFigures(t *testing.T) {
 	for _, c := range []struct {
 		what steps.Measure

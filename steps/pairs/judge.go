@@ -121,7 +121,7 @@ type Judgement struct {
 	Counts [Bad + 1]int
 }
 
-// most is how many causes are told in a verdict's reason; the others are in the list.
+// most is how many causes a verdict's reason reports; the others are in the list.
 const most = 3
 
 // Judge says what the figures mean together. Nothing passes that no one has measured.

@@ -244,8 +244,8 @@ func (m *Matrix) Places(yield func(Place, *Cell) bool) {
 // Measured reports whether a cell has a figure that a user judged.
 func (c *Cell) Measured() bool { return c.Value > 0 && c.Grade != steps.NotRun }
 
-// Done reports whether a run that goes on can leave a pair's way out: it was measured on every rail, and
-// whoever measured it had no doubts.
+// Done reports whether a run that goes on can leave out this direction of a pair: it was measured on every
+// rail, and no result was INCONCLUSIVE.
 func (m *Matrix) Done(what steps.Measure, p Pair) bool {
 	for rail := range m.Rails {
 		c := m.At(what, rail, p.From, p.To)

@@ -561,7 +561,7 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 	}
 }
 
-// A test that failed and passes when it is measured again is no PASS, whatever figure it had.
+// A test that failed and passes when it is measured again is not a PASS, whatever figure it had.
 func TestFailedAtFirst(t *testing.T) {
 	t.Parallel()
 	for nodes, says := range map[int]string{
@@ -727,7 +727,8 @@ func TestSaved(t *testing.T) {
 		why[0] != "rail 1 of spark-03 was rocep1s0f0 200 Gb/s, and is rocep1s0f0 100 Gb/s" {
 		t.Errorf("other hardware: %q", why)
 	}
-	// Of a node that did not answer nothing is known; that it does is no other hardware.
+	// The hardware of a node that did not answer is unknown. If the node answers later, that is not other
+	// hardware.
 	other.Nodes[2].Hardware = "; "
 	if why := append(m.Rewired(other), other.Rewired(m)...); why != nil {
 		t.Errorf("a node that does not answer: %q", why)
@@ -837,8 +838,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// 64 nodes fit a screen of 160 columns with a character a pair, and every map fits the width that it is given; what
-// is bad is told by its glyph alone.
+// 64 nodes fit a screen of 160 columns with a character a pair, and every map fits the width that it is
+// given. The glyph alone shows what is bad.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ nodes, width, lines int }{
@@ -939,7 +940,8 @@ func TestPageOfMany(t *testing.T) {
 	}
 }
 
-// What it takes is told before: it grows as the nodes in time, and as their square in figures.
+// The cost is reported before the run: time grows with the number of nodes, and the number of figures with
+// its square.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	small, large := pairs.CostOf(64, 2, 0, 3e10), pairs.CostOf(1024, 2, 0, 3e10)

@@ -575,7 +575,7 @@ func Bonds(text string) ([]NamedBond, error) {
 			}
 			return
 		}
-		if !full { // the slaves of one that has no room are no other user's
+		if !full { // a bond without room: its slaves must not count for another
 			body.WriteString(line)
 			body.WriteByte('\n')
 		}

@@ -48,7 +48,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// What was lost of a UDP test is told by its receiver: the sums of the sender know of nothing.
+// The receiver reports what a UDP test lost: the sender's sums do not know of any loss.
 func TestIperf3Datagrams(t *testing.T) {
 	for text, want := range map[string]Datagrams{
 		`{"end":{"sum":{"seconds":5,"bytes":1791813120,"bits_per_second":2858356221.9,"jitter_ms":0.13,"lost_packets":820880,` +

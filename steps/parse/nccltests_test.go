@@ -96,8 +96,8 @@ func TestEthtoolSpeeds(t *testing.T) {
 	}
 }
 
-// Below the table may stand what -J wrote: its figures are taken where the table is what they were rounded to, and
-// where it isn't that is told.
+// What -J wrote may stand below the table. Its figures are used where the table has the same figures rounded;
+// otherwise the difference is reported.
 func TestNCCLTestsWithBoth(t *testing.T) {
 	const table = "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n" +
 		"# Collective test starting: all_reduce_perf\n" +

@@ -107,7 +107,7 @@ type NIXLSetup struct {
 	UCX    UCX         `json:"ucx"`
 }
 
-// NIXLSetupOutput reads it. The error is ErrNoResult if there is no fact.
+// NIXLSetupOutput reads a NIXLSetup. The error is ErrNoResult if there is no fact.
 func NIXLSetupOutput(text string) (NIXLSetup, error) {
 	var s NIXLSetup
 	var err error

@@ -20,7 +20,7 @@ func lesson() steps.Tutorial {
 	}}
 }
 
-// What is kept is there again, whoever kept it at the same time.
+// What is kept is there again, also where several callers kept something at the same time.
 func TestKeep(t *testing.T) {
 	k := &Keeper{Path: filepath.Join(t.TempDir(), "state", "progress.json")}
 	var all sync.WaitGroup

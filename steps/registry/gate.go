@@ -348,7 +348,7 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 	return v.Name + " " + value + " (" + held.String() + ")", true
 }
 
-// A span is where a value is to be; nil where there is no such end.
+// A span is where a value has to be; an end is nil where the range is open.
 type span struct{ least, most *float64 }
 
 // side is -1 for what is below a span, 1 for what is above it, and 0 for what is within.

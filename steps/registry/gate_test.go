@@ -26,7 +26,7 @@ func TestExitStatus(t *testing.T) {
 		steps.Inconclusive)
 }
 
-// What a runbook asks for is told next to what was read, and no rounding contradicts the verdict.
+// The verdict reports what a runbook asks for and what was read, and no rounding contradicts the verdict.
 func TestRunbooksValues(t *testing.T) {
 	for _, x := range []struct {
 		value, output string

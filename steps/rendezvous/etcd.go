@@ -54,7 +54,7 @@ func (e *Etcd) Remember(dir string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	e.cancel = cancel
-	e.swept.Go(func() { e.claims.Clear(ctx) }) // what fails here is tried, and told, by the run that needs an etcd
+	e.swept.Go(func() { e.claims.Clear(ctx) }) // the run that needs an etcd tries again, and reports, what fails here
 }
 
 // A Starter starts an etcd of railbench's own: etcd.Start, or a simulated one. ctx bounds the start.
@@ -102,7 +102,7 @@ func (e *Etcd) open(ctx context.Context) (*etcd.Client, error) {
 	}
 	// It ended by itself. A new one has none of its keys, which were of runs that failed with it.
 	if e.server != nil && e.server.Err() != nil {
-		_ = e.server.Close() // it has failed, and was told when it did
+		_ = e.server.Close() // it has failed, and that was reported at the time
 		e.server = nil
 	}
 	if e.server == nil {
@@ -115,7 +115,7 @@ func (e *Etcd) open(ctx context.Context) (*etcd.Client, error) {
 	return e.server.Client, nil
 }
 
-// absent is why there is no etcd of railbench's own. An interrupted start says nothing of that.
+// absent says why there is no etcd of railbench's own. An interrupted start does not show that.
 func absent(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -186,8 +186,8 @@ func given(url, port string) map[string]string {
 	return map[string]string{"ETCD": url, "ETCD_PORT": port}
 }
 
-// Start gives both nodes the etcd for a run; see session.Service. Keys of other groups are told and left alone: a
-// user may be using them.
+// Start gives both nodes the etcd for a run; see session.Service. Keys of other groups are reported and left
+// alone: a user may be using them.
 func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string]string, stop func() error, err error) {
 	client, err := e.open(ctx)
 	if err != nil {
@@ -199,7 +199,7 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 			over()
 		}
 	}()
-	// Before anything is forwarded: what is told belongs above the run's own lines.
+	// Before anything is forwarded: these reports belong above the run's own lines.
 	e.tellLeft(ctx, r)
 	looked := e.tellOthers(ctx, client, r)
 	release := e.claim(client, r, looked)

@@ -19,7 +19,7 @@ type Group struct {
 	Keys int
 }
 
-// String is for a line that is told to the user.
+// String is for a line that the user reads.
 func (g Group) String() string {
 	name := g.Name
 	if name == "" {

@@ -64,7 +64,7 @@ func own(t *testing.T) rendezvous.Starter {
 	}
 }
 
-// A desk is a request that keeps what it was told.
+// A desk is a request that keeps what was reported to it.
 type desk struct {
 	session.Request
 	mu   sync.Mutex
@@ -434,8 +434,8 @@ func TestEtcdTellsAnOpenPort(t *testing.T) {
 	}
 }
 
-// A connection that is lost while an etcd is forwarded is told at the end, and the
-// keys are removed all the same.
+// A connection that is lost while an etcd is forwarded is reported at the end, and the keys are removed all
+// the same.
 func TestEtcdLostConnection(t *testing.T) {
 	nodes := simulated(t)
 	rig, err := sim.New(sim.Options{})
@@ -497,8 +497,8 @@ func lacking(t *testing.T, why error) *rendezvous.Etcd {
 	return e
 }
 
-// An etcd that can't be started is told as what this machine lacks, with what to do about it; and who needs none
-// doesn't miss it.
+// If an etcd can't be started, the error says what this machine lacks and what to do about it. A run that
+// needs no etcd does not report it.
 func TestEtcdThatIsAbsent(t *testing.T) {
 	nodes := local(t)
 	for why, want := range map[string]string{

@@ -28,7 +28,7 @@ curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL2Evc2l6ZQ==","value":"MQ=="}' "$ET
 		if strings.Count(text, "ETCD at etcdserver") != 2 {
 			t.Errorf("run %d printed %s", run, text)
 		}
-		// What the first run put there is of another group: told, and left.
+		// What the first run put there belongs to another group: it is reported, and left.
 		if strings.Contains(text, "a (1 key). They stay there") != (run == 1) {
 			t.Errorf("run %d told %s", run, text)
 		}

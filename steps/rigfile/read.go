@@ -64,7 +64,7 @@ func Parse(path string, src []byte) (File, error) {
 	return f, nil
 }
 
-// checkRails looks at whether each rail is told in the words of the file's form.
+// checkRails checks whether each rail uses the keys of the file's form.
 func checkRails(path string, src []byte, f File) error {
 	line := func(i int) int { return lineOf(src, `\[+\s*rail\s*\]`, i+1) }
 	if most := pairs.MostRails * steps.MostNodes; len(f.Rails) > most {
@@ -84,9 +84,8 @@ func checkRails(path string, src []byte, f File) error {
 	return nil
 }
 
-// checkNodes looks at the nodes of either form. At most one is local: two would be one
-// machine under two names, whose rails lead nowhere. Names matter only among [[node]]s,
-// where links and rails are told by them.
+// checkNodes checks the nodes of either form. At most one is local: two would be one machine under two names,
+// whose rails lead nowhere. Names matter only among [[node]]s, where links and rails use them.
 func checkNodes(path string, src []byte, f File) error {
 	several := len(f.Nodes) > 0
 	switch {
@@ -132,7 +131,7 @@ func checkNodes(path string, src []byte, f File) error {
 	return nil
 }
 
-// checkName looks at the name of a [[node]]: links and rails are told by it.
+// checkName checks the name of a [[node]]: links and rails use it.
 func checkName(nodes []Node, i int) error {
 	name := nodes[i].Name
 	switch {

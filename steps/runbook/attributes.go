@@ -250,7 +250,7 @@ func settings(info string) (language string, all []setting, err error) {
 	return language, all, err
 }
 
-// languages are those of a cell's scripts. What runs each of them is told by byLanguage.
+// languages are the languages of a cell's scripts. byLanguage names the program that runs each language.
 var languages = []string{"sh", "bash", "python", builtIn}
 
 func byLanguage(language string) (interpreter string) {

@@ -69,7 +69,7 @@ func holds(t *testing.T, name string, got []string, want ...string) {
 	}
 }
 
-// One mistake hides no other, and what only follows from one isn't told.
+// One mistake does not hide another, and what only follows from a mistake isn't reported.
 func TestEveryProblemIsTold(t *testing.T) {
 	holds(t, "many", found(`<!-- params: ROUNDS=3 small=1 -->
 

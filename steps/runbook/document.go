@@ -51,7 +51,7 @@ func (d Document) problem(line int, format string, args ...any) Problem {
 	return Problem{File: d.Name, Line: line, Text: plain(fmt.Sprintf(format, args...))}
 }
 
-// Read reads one part, as told at Parse, with everything that is wrong with it.
+// Read reads one part, as Parse describes, with everything that is wrong with it.
 func Read(name string, src []byte) Document {
 	r := reader{
 		source: newSource(src), preambles: map[string]preamble{},
@@ -150,7 +150,7 @@ type reader struct {
 	cell    *steps.Cell // the open cell
 	line    int         // of its heading
 	given   map[string]int
-	broken  bool // something is wrong with the open cell: what follows from that isn't told
+	broken  bool // something is wrong with the open cell: what follows from that isn't reported
 	lost    bool // the last heading of a cell could not be read: whose the scripts are isn't known
 
 	preambles map[string]preamble
@@ -300,8 +300,7 @@ func (r *reader) endCell(to int) {
 	r.doc.Part.Cells = append(r.doc.Part.Cells, *c)
 }
 
-// fence adds a script to the open cell. A fence without cell= is prose: somebody's example
-// is not run.
+// fence adds a script to the open cell. A fence without cell= is prose: an example in the text is not run.
 func (r *reader) fence(f *ast.FencedCodeBlock) {
 	if f.Info == nil || r.lost {
 		return

@@ -55,7 +55,7 @@ func edits(t *testing.T, name string, src []byte, script string) {
 				"\n") != strings.TrimSuffix(strings.ReplaceAll(script, "\r\n", "\n"), "\n") {
 				t.Fatalf("%s: %s is %q, want %q", name, c.ID, has, script)
 			}
-			// The way back is the file as it was.
+			// Undoing the edit gives the file as it was.
 			again, err := Edit(out, c.ID, j, c.Roles[j].Script)
 			if err != nil {
 				t.Fatalf("%s: the way back of %s: %v", name, c.ID, err)
@@ -76,7 +76,7 @@ func TestBuiltInRoundTrip(t *testing.T) {
 		for _, src := range [][]byte{windows(src), append([]byte("\xef\xbb\xbf"), src...)} {
 			edits(t, name, src, "echo other\n")
 		}
-		// The scripts of these stand at the margin: the way back is exact.
+		// The scripts of these stand at the margin: undoing an edit is exact.
 		p, err := Parse(name, src)
 		if err != nil {
 			t.Fatal(err)

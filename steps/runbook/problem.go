@@ -37,8 +37,7 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// plain is a text that a terminal may be given: what is told of a file can hold
-// anything.
+// plain is a text that is safe for a terminal: a report about a file can hold anything.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,10 +1,9 @@
-// Package runbook reads a tutorial, or another user's own runbook: Markdown files whose fenced blocks are the scripts
-// of cells. What a file has to look like is told at Parse. It writes one back, too, byte for byte where nothing was
-// edited.
+// Package runbook reads a tutorial, or another user's own runbook: Markdown files whose fenced blocks are the
+// scripts of cells. Parse describes what a file has to look like. The package writes a file back, too, byte
+// for byte where nothing was edited.
 //
-// It knows the form, and what can be said of a script without running it. Which
-// parsers and judges there are is the catalog's (Check compares), and what a script
-// does is the node's business.
+// It knows the form, and what can be said of a script without running it. Which parsers and judges there are
+// is the catalog's (Check compares), and what a script does is the node's business.
 package runbook
 
 import (
@@ -123,7 +122,7 @@ func Title(src []byte) string {
 //
 // A fence with cell= is one role of that cell, in the order of the file; other
 // fences are prose. Text after a cell's last fence is its Tail, text between two
-// fences belongs to its prose. What a fence can say is told at Attributes: each is
+// fences belongs to its prose. Attributes describes what a fence can say: each is
 // NAME=VALUE with a value in quotes where it has spaces, or a bare NAME.
 //
 // The comment declares parameters of the scripts, above the first cell: a script

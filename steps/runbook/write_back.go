@@ -134,15 +134,14 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	return len(wrote), nil
 }
 
-// Changed names the file that is no longer what was read, or written here; empty where none
-// is.
+// Changed names a file that no longer is what was read, or written here; empty if there is none.
 func (w *writeBack) Changed() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range w.files {
 		src, err := safefile.Read(name, MaxBytes)
 		if err == nil && !bytes.Equal(src, w.sources[name]) {
-			w.sources[name] = src // it is told once
+			w.sources[name] = src // it is reported once
 			return name
 		}
 	}

@@ -2,8 +2,8 @@ package sanitize
 
 import "strings"
 
-// What a text may have that is set as Markdown. Whoever reads it goes to the paragraph's end from each link that
-// it begins, looks for the other end of each stress, and goes into each quote and list that stands in another.
+// The limits of a text that is set as Markdown. The parser goes to the paragraph's end from each start of a
+// link, looks for the other end of each emphasis, and goes into each quote and list inside another one.
 const (
 	mostMarkdown = 256 << 10 // bytes
 	mostLinks    = 1000      // of a paragraph

@@ -77,7 +77,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// unclean is true of bytes that are no UTF-8, too: ranging gives RuneError for them.
+// unclean is true of bytes that are not UTF-8, too: ranging gives RuneError for them.
 func unclean(r rune) bool { return r == utf8.RuneError || Controls(r) }
 
 // Several is a text of several lines among the arguments of Fprintf.
@@ -187,7 +187,7 @@ func EscapeJSON(b []byte) []byte {
 // A Writer cleans what goes through it, as Text does: the last gate before a terminal or a pipe, for what went round
 // the others. It remembers the first failed write: what a program printed and no one got is not a success.
 type Writer struct {
-	mu   sync.Mutex // two nodes may be told of at once
+	mu   sync.Mutex // two nodes may be reported on at once
 	to   io.Writer
 	rest []byte // the beginning of a character whose end comes with the next write
 	err  error

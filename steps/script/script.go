@@ -52,12 +52,12 @@ type Action struct {
 	For    time.Duration
 }
 
-// A Param is what a cell is told for the presentation.
+// A Param is a parameter that a cell gets for the presentation.
 type Param struct{ Name, Value string }
 
 // A Moment is where a presentation is: what a user in another terminal sees of it.
 type Moment struct {
-	No      int       `json:"no"` // counts on: commands that tell it run side by side
+	No      int       `json:"no"` // counts on: commands that report it run side by side
 	Script  string    `json:"show"`
 	Slide   int       `json:"scene"` // from 1; 0 before it has begun
 	Of      int       `json:"of"`
@@ -129,7 +129,7 @@ func (p *parser) line(line string) error {
 		return p.begin(strings.TrimSpace(line[3:]))
 	case strings.HasPrefix(line, "# "):
 		p.script.Title = sanitize.Line(strings.TrimSpace(line[2:]))
-	case p.slide == nil: // an introduction for whoever reads the file
+	case p.slide == nil: // an introduction for a reader of the file
 	case strings.HasPrefix(line, ">"):
 		p.notes = append(p.notes, strings.TrimSpace(line[1:]))
 	default:

@@ -50,7 +50,7 @@ func (a *Asker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error
 	return ok && answer == "yes", err
 }
 
-// keepMargin is the time for telling both nodes to keep a change.
+// keepMargin is the time for sending the confirmation of a change to both nodes.
 const keepMargin = 5 * time.Second
 
 func (a *Asker) put(ctx context.Context, q steps.Question) (string, bool, error) {

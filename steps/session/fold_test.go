@@ -18,7 +18,7 @@ func everyTwo(nodes []string, says func(a, b string) steps.Verdict) (told []link
 	return told
 }
 
-// What is well is told of the first link where each says it of its own nodes, and once where all say the same.
+// A good result is reported once. If each link reports its own nodes' values, the report is the first link's.
 func TestToldOnce(t *testing.T) {
 	nodes := []string{"spark-01", "spark-02", "spark-03"}
 	for name, c := range map[string]struct {
@@ -65,8 +65,8 @@ func TestToldOnce(t *testing.T) {
 	}
 }
 
-// What was found at one node is told once, and not once for each of its links, and once of all nodes that it was found
-// at: by code and place, whatever the judge says in words.
+// What was found at one node is reported once, and not once for each of its links. A finding at several nodes
+// is reported once for all of them: by code and place, whatever words the judge uses.
 func TestFindingsOfNodes(t *testing.T) {
 	type say func(rep *registry.Report, rig steps.Rig, e steps.End)
 	minutes := map[string]int{"spark-01": 2, "spark-02": 2, "spark-03": 3, "spark-04": 2}

@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 )
 
-// memory is a Store that remembers, and fails where it is told to.
+// memory is a Store that remembers, and fails with err.
 type memory struct {
 	events []steps.Event
 	closed bool
@@ -38,7 +38,7 @@ func ended(events []steps.Event, id string) bool {
 	})
 }
 
-// followed is a session that is saved as asked, and who follows it; told is each event.
+// followed is a session that is saved as saving says, and its follower; told is each event.
 func followed(t *testing.T, saving Saving, cells ...steps.Cell) (f *Follower, told *[]steps.Event) {
 	t.Helper()
 	b := openNodes(t, Options{Saving: saving}, []string{"spark-02", "spark-01"}, cells...)
@@ -46,7 +46,7 @@ func followed(t *testing.T, saving Saving, cells ...steps.Cell) (f *Follower, to
 	return Follow(b.Session, func(e steps.Event) { *told = append(*told, e) }), told
 }
 
-// What is told was kept before; a file is made when a cell starts, with what came earlier.
+// Each event was kept before it is reported; a file is made when a cell starts, with the earlier events.
 func TestWhatIsToldIsKept(t *testing.T) {
 	store := &memory{}
 	made := 0

@@ -340,7 +340,7 @@ func TestChecksMeasureInRounds(t *testing.T) {
 			if all != x.judged || state.Verdict.Grade != x.grade || !strings.Contains(state.Verdict.Reason, x.says) {
 				t.Errorf("judged %d times: %s %s", all, state.Verdict.Grade, state.Verdict.Reason)
 			}
-			// Of a link all stands together, whoever printed at the same time.
+			// All lines of a link stand together, though other links print at the same time.
 			at := ""
 			for _, l := range state.Output.Lines(0, 1000) {
 				if link, ok := strings.CutPrefix(l.Text, "link "); ok && l.Kind == steps.Note {
@@ -374,7 +374,8 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	}
 }
 
-// Who differs is told against the majority, with both values, as a user would who has looked at all of them.
+// A node that differs is reported against the majority, with both values, as a user would report it who has
+// looked at all nodes.
 func TestOutliersAgainstTheMajority(t *testing.T) {
 	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
 	links := func(says func(node string) []steps.Evidence, ill ...string) (told []linkVerdict) {
@@ -641,8 +642,8 @@ func TestOutliersBesideOthers(t *testing.T) {
 	}
 }
 
-// Of many nodes that stand out a few are told, and the others are counted: no reason has hundreds of sentences or
-// names.
+// Of many nodes that stand out, a few are reported and the others are counted: no reason has hundreds of
+// sentences or names.
 func TestManyOutliersAreFolded(t *testing.T) {
 	t.Parallel()
 	const nodes = 600

@@ -42,8 +42,8 @@ func lockedSession(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *b
 	return b, waits
 }
 
-// TestTwoOnOneRig: one runs, the other is told who does and comes after it; what only looks waits for no one; and who
-// gives up is told whom it waited for.
+// TestTwoOnOneRig: one session runs; the other learns which one does, and runs after it. A cell that only
+// looks waits for no other session. A session that gives up learns for which one it waited.
 func TestTwoOnOneRig(t *testing.T) {
 	t.Parallel()
 	testform.Tool(t, "flock")
@@ -130,8 +130,8 @@ func (h *hanging) Run(ctx context.Context, _ runner.Script, out func(runner.Line
 	return runner.Exit{}, ctx.Err()
 }
 
-// TestInterruptedAsk: whoever gives up while a node is asked again is told whom they waited for,
-// and whoever does while it is asked for the first time, that they did.
+// TestInterruptedAsk: a user who gives up while a node is asked again learns for whom they waited. A user who
+// gives up while the node is asked for the first time learns that they gave up.
 func TestInterruptedAsk(t *testing.T) {
 	t.Parallel()
 	n := &hanging{again: make(chan struct{})}

@@ -384,8 +384,8 @@ func (p *pairing) all(ctx context.Context) error {
 	return nil
 }
 
-// suspects measures those that look bad again: half as many at a time in each round, until one is alone. A
-// pair that is good then is no longer suspect.
+// suspects measures the pairs that look bad again: half as many at a time in each round, until one is alone.
+// A pair that is good then is no longer suspect.
 func (p *pairing) suspects(ctx context.Context, what steps.Measure) error {
 	left := p.m.Suspects(what)
 	most := 0

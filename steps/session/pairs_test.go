@@ -42,7 +42,8 @@ func TestPairThatFailedAtFirst(t *testing.T) {
 	}
 }
 
-// A rig of one node, as an allocation may be, has no pair: it is told, and nothing goes on without a matrix.
+// A rig of one node, as an allocation may be, has no pair: that is reported, and nothing goes on without a
+// matrix.
 func TestPairsOfOneNode(t *testing.T) {
 	t.Parallel()
 	p := &pairing{s: &Session{o: Options{Nodes: make([]runner.Node, 1)}}, seen: look{errs: make([]error, 1)}}

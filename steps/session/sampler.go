@@ -115,8 +115,8 @@ func (p *samplers) follow(rig steps.Rig) {
 	p.publish(true)
 }
 
-// sample keeps one sampler running, until ctx ends. A line of one that was replaced meanwhile is dropped
-// (node is no longer the node's own): its rails are others.
+// sample keeps one sampler running, until ctx ends. A line of a sampler that was replaced meanwhile is
+// dropped (node is no longer the current one): its rails are others.
 func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, node *meter.Node) {
 	script := runner.Script{
 		Name: "sampler", Body: meter.Script, Vars: meter.Vars(places, p.s.o.Speed), Limit: sampleFor, Patient: true,

@@ -421,7 +421,7 @@ func (s *Session) SetLink(l steps.Link) error {
 	s.link = l
 	rig := Named(s.o).Over(l)
 	if s.probed {
-		rig, _ = s.last.over(s.o, l) // whoever does not answer says so when a cell needs it
+		rig, _ = s.last.over(s.o, l) // a node that does not answer is reported when a cell needs it
 		s.rig = rig
 	}
 	s.out.put(steps.RigProbed{Rig: rig})
@@ -540,7 +540,7 @@ func (s *Session) take() steps.RunID {
 // look at the nodes that it shares with others.
 func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen *look) {
 	began := s.clock.Now()
-	// What was told of the parameters before the start is what this run has.
+	// This run has the parameters that were reported before its start.
 	s.mu.Lock()
 	params := effective(s.table, s.set, cell.ID)
 	started := steps.CellStarted{Run: id, Cell: cell.ID, At: began, Scripts: []string{}}
@@ -585,8 +585,8 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	ended.Elapsed = ended.At.Sub(began) - r.waited
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The end is told first, so that whoever hears it knows what still waited; what a user queues once he has heard
-	// it is meant, and has to wait for mu.
+	// The end is reported first, so that a caller that receives it knows what still waited. What a user
+	// queues after that report is meant, and has to wait for mu.
 	s.out.put(ended)
 	if ended.Verdict.Grade == steps.Fail && !cell.Surveys() {
 		s.drop()

@@ -284,7 +284,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// The FAIL is told before the queue is emptied, so that a screen can say what it has stopped.
+// The FAIL is reported before the queue is emptied, so that a screen can say what it has stopped.
 func TestQueueStopsAtAFail(t *testing.T) {
 	b := open(t, Options{}, one("a", "true", "fails"), one("b", "true", "passes"))
 	b.Run("a", "b")
@@ -436,7 +436,7 @@ func TestQuestions(t *testing.T) {
 	go func() {
 		q := <-a.questions
 		q.Answer("sesame", true)
-		q.Answer("again", true) // a second answer is no one's
+		q.Answer("again", true) // a second answer is ignored
 		q = <-a.questions
 		q.Answer("", false)
 	}()

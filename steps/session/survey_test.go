@@ -55,7 +55,7 @@ func TestChecksRunSideBySide(t *testing.T) {
 	}
 }
 
-// There are no more of them at once than a node's sshd allows.
+// At most as many checks run at once as a node's sshd allows.
 func TestSurveyIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	var cells []steps.Cell

@@ -103,9 +103,9 @@ func Undo(ctx context.Context, o Options, entries []undo.Entry, tell func(format
 	return nil
 }
 
-// undoEntry takes one change back on both nodes, compares them with what was captured, and forgets the change. left
-// says what is not back; kept are nodes that are back and still have their way back, because no one is root there any
-// more.
+// undoEntry rolls one change back on both nodes, compares them with what was captured, and forgets the
+// change. left says what was not restored. kept are nodes that are restored and still have their rollback,
+// because the user is no longer root there.
 func undoEntry(ctx context.Context, o Options, e undo.Entry, tell func(string, ...any)) (left, kept []string) {
 	now, err := captures(ctx, o)
 	if err != nil {

@@ -138,7 +138,7 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 // bandOf is what a test without a judge should reach over a rail, as a write should. Where it is unknown what else
 // may end it, it says so (Unless).
 func bandOf(rig steps.Rig, p steps.Pair, params map[string]string) limits.Band {
-	const messages = 1000 // the fewest that a test moves which isn't told how many
+	const messages = 1000 // the fewest that a test moves if their number isn't given
 	t := limits.Test{MTU: math.MaxInt}
 	for _, e := range steps.Ends {
 		t.MTU = min(t.MTU, rig.Rail(p, e).MTU)

@@ -17,7 +17,7 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// counting is a node whose counters are what it is told.
+// counting is a node whose counters are what the test sets.
 type counting struct {
 	runner.Node
 	downs, boots atomic.Int64

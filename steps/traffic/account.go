@@ -121,9 +121,9 @@ func (b *accounting) sign(w What, e steps.End, ports []Port, format string, args
 	b.signs = append(b.signs, Finding{w, steps.Warn, e, ports, fmt.Sprintf(format, args...)})
 }
 
-// node is the account of one node. The order is that of what explains more, and what is
-// explained once is not told again: a flap before anything, the wrong port before a port that
-// is missing bytes, sizes only where every byte is where it should be.
+// node is the account of one node. What explains more comes first, and what is explained once is not reported
+// again: a flap before anything, the wrong port before a port that is missing bytes, sizes only where every
+// byte is where it should be.
 func (b *accounting) node(e steps.End) {
 	used := slices.ContainsFunc(b.used, func(p Port) bool { return p.Node == e })
 	b.flapped(e)
@@ -562,9 +562,9 @@ func (b *accounting) sizes(e steps.End, forward []*Load) {
 	b.above(e, above, len(forward))
 }
 
-// above reports all loads of a node that moved more than predicted at once. of is how many loads there are: with one
-// there is no need to name it. Error counters of either end explain it first, because what a receiver asks to be sent
-// again the sender counts.
+// above reports all loads of a node that moved more than predicted at once. of is how many loads there are: a
+// single load is not named. Error counters of either end explain it first, because the sender also counts
+// what a receiver asks it to send again.
 func (b *accounting) above(e steps.End, loads []*Load, of int) {
 	if len(loads) == 0 {
 		return
@@ -720,7 +720,7 @@ func (b *accounting) beside(e steps.End) {
 		t := b.traffic(p)
 		rail, _ := p.rail(b.rig)
 		own, other := counted(b.bytes, p, t), counted(b.bytes, p, 1-t)
-		// Where one interface counts both there is no telling them apart.
+		// Where one interface counts both, they can't be distinguished.
 		ports := slices.ContainsFunc(b.bytes, func(c steps.RailBytes) bool {
 			return c.End == p.Node && c.Rail == p.Rail && strings.HasPrefix(c.Source, "port")
 		})
@@ -735,7 +735,7 @@ func (b *accounting) beside(e steps.End) {
 		if t == RDMA {
 			name = cmp.Or(rail.Netdev.Name, rail.Dev)
 			if b.lostAt(p) {
-				continue // it is why nothing went by RDMA, and told there
+				continue // it is why nothing went by RDMA, and is reported there
 			}
 		}
 		b.Evidence = append(b.Evidence, steps.Evidence{Name: fmt.Sprintf("%s bytes on %s of %s meanwhile", kinds[t], name,

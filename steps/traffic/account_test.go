@@ -567,8 +567,8 @@ func three() steps.Rig {
 	return rig
 }
 
-// A ring, as a collective makes it: each of three nodes sends to the next one. Every port
-// has a prediction both ways, and what one of them lacks is told of that node.
+// A ring, as a collective makes it: each of three nodes sends to the next one. Every port has a prediction
+// both ways, and what one port lacks is reported at its node.
 func TestAccountOfARing(t *testing.T) {
 	var hops [][2]Port
 	var ring []Flow

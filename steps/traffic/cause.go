@@ -248,7 +248,7 @@ func (l loss) signs() (all []symptom) {
 	return all
 }
 
-// paused is the share of the test's time for which a port was told to pause, by the counters that have it.
+// paused is the share of the test's time for which pause frames stopped a port, by the counters that have it.
 func (l loss) paused() (share float64) {
 	for _, b := range l.Bytes {
 		if !slices.Contains(l.ends, Port{b.End, b.Rail}) || b.Seconds <= 0 {
@@ -263,7 +263,7 @@ func (l loss) paused() (share float64) {
 	return share
 }
 
-// pauseTime are the counters of microseconds for which a port was told to pause (mlx5).
+// pauseTime are the counters of microseconds for which pause frames stopped a port (mlx5).
 var pauseTime = lazyregexp.New(`^rx_(?:global|prio\d+)_pause_duration$`)
 
 // isHeld are the counters of what makes a sender wait.

@@ -11,8 +11,8 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// A slow rail has a cause of its own: what a healthy rail that is alike has, too, is not it, and what explains a part
-// is told with how much.
+// A slow rail has a cause of its own. What a healthy rail that is alike has, too, is not the cause. What
+// explains only a part is reported with how much it explains.
 func TestLikelyCause(t *testing.T) {
 	type rates = [4]float64
 	one := rates{60, 92.5, 92.5, 92.5}

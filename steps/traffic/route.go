@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// A Route is the rails that a cell told UCX to use.
+// A Route is the rails that a cell configured UCX to use.
 type Route struct {
 	Pairs []steps.Pair
 	extra int   // limits.Extra of the rail where it is largest, bytes

@@ -136,8 +136,8 @@ func (b *accounting) damaged(ports []Port) string {
 	return grown(b.bytes, isError, hard...)
 }
 
-// hot looks for adapters near the heat at which they switch themselves off: one that the test doesn't use is
-// often the same, or in the same case, and is told where none of the test's is hot.
+// hot looks for adapters near the temperature at which they switch themselves off. An adapter that the test
+// doesn't use is often the same one, or in the same case, and is reported where none of the test's is hot.
 func (b *accounting) hot(e steps.End, ports []Port) {
 	limits := limits.HeatOf(b.rig.At(e).Adapter)
 	var own, beside []steps.RailBytes

@@ -7,8 +7,8 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
-// Why what goes around nodes was slow is told by the surest sign, with the node that has most of it first, and not by
-// one that takes less than what is missing.
+// The surest sign says why traffic between several nodes was slow. The node that has most of that sign comes
+// first, and a sign that takes less than what is missing is not reported.
 func TestSlowedAt(t *testing.T) {
 	ports := []Port{{steps.Here, 0}, {steps.Here, 1}, {steps.Peer, 0}, {steps.Peer, 1}}
 	count := func(b []steps.RailBytes, p Port, name string, n uint64) { counterOf(b, p).Errors[name] = n }

@@ -1,7 +1,7 @@
-// Package traffic is the account of bytes: what every port had to carry for a test, both ways, what its counters say
-// that it did, and the signs next to it (error counters, flaps, other traffic). A test is a list of flows between
-// ports, and Account is the only place where they are compared with counters. What a figure is worth is a family's to
-// say, and what hardware can do theory's.
+// Package traffic is the account of bytes: what every port had to carry for a test, both ways, what its
+// counters say that it did, and the signs next to it (error counters, flaps, other traffic). A test is a list
+// of flows between ports, and Account is the only place where they are compared with counters. A family says
+// what a figure is worth, and package limits what hardware can do.
 package traffic
 
 import (

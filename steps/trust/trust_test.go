@@ -63,7 +63,7 @@ func TestTrust(t *testing.T) {
 			t.Errorf("%v, %v", info, err)
 		}
 	}
-	// A link that a user put there is no word of the user's.
+	// A symbolic link that a user put there does not prove the user's trust.
 	strange := cell("strange", "id\n")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, trust.Hash(strange))); err != nil {
 		t.Fatal(err)

@@ -300,7 +300,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A link that leads to a good folder is not on the way of what lies there: whoever has the link may turn it.
+// The path of what lies there does not lead over a link, though the link leads to a good folder: the owner of
+// the link may redirect it.
 func TestPlaceBehindALink(t *testing.T) {
 	local := nodetest.Here("here")
 	defer local.Close()

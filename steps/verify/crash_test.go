@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps/traffic"
 )
 
-// A program that was ended is told by a shell, a library or an interpreter, in these words; other
-// lines that have them in their middle are none.
+// A shell, a library or an interpreter reports a program that was ended in these words. Other lines that have
+// the words in their middle do not count.
 func TestCrashed(t *testing.T) {
 	for line, want := range map[string]bool{
 		"Killed": true,
@@ -46,7 +46,7 @@ func TestCrashed(t *testing.T) {
 	}
 }
 
-// What came up with less than it could is told beside any figure, once.
+// A link that came up with less than it could is reported in addition to any figure, once.
 func TestLinks(t *testing.T) {
 	ports := []traffic.Port{{Node: steps.Here}, {Node: steps.Peer}}
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %d findings", name, n)
 		}
 	}
-	// Other rails than the test's are no matter of it.
+	// Other rails than the test's do not matter to it.
 	rig := kindtest.Spark()
 	rig.Nodes[steps.Peer].Rails[1].PCI.Width = 1
 	var rep registry.Report
@@ -95,8 +95,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Of several nodes those are told that are unlike the others, each once with all of its rails, whichever two are
-// the link under test.
+// Of several nodes, those that differ from the others are reported, each once with all of its rails,
+// whichever two are the link under test.
 func TestApart(t *testing.T) {
 	four := func() (rig steps.Rig, ports []traffic.Port) {
 		rig = steps.NewRig("", false, 4)

@@ -187,8 +187,8 @@ func faster(n steps.Node, r steps.Rail) (most steps.Rail) {
 	return most
 }
 
-// unlike compares the two ends of a rail, and reports whether their rates differ. told says that those of
-// another rail do.
+// unlike compares the two ends of a rail, and reports whether their rates differ. told says that another
+// rail's difference was already reported.
 func (l Line) unlike(here, peer steps.Rail, rdma, told bool) (unequal bool) {
 	unequal = here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps
 	if unequal && !told {

@@ -72,9 +72,9 @@ func Calls(c steps.Cell, o steps.Output, tool string, options ...string) bool {
 	})
 }
 
-// calls are the words behind each call of a tool in the script of an output's role. Only
-// they are the tool's: another command's -n, as in "head -n 5", asked it for nothing. A
-// comment is no call, though it may name one.
+// calls are the words behind each call of a tool in the script of an output's role. Only those words belong
+// to the tool: another command's -n, as in "head -n 5", asked the tool for nothing. A comment is not a call,
+// though it may name a tool.
 func calls(c steps.Cell, o steps.Output, tool string) (all [][]string) {
 	i := slices.IndexFunc(c.Roles, func(r steps.Role) bool { return r.Name == o.Role })
 	if i < 0 {
@@ -145,9 +145,9 @@ type Quantile struct {
 	Value float64
 }
 
-// Ascending looks whether the quantiles of a distribution, given from the least to the
-// most, are in that order; where they aren't, a column was misread or something was changed
-// on the way. One that is 0 was not told.
+// Ascending checks whether the quantiles of a distribution, given from the least to the most, are in that
+// order. Where they aren't, a column was misread or something was changed on the way. A quantile that is 0
+// was not reported.
 func Ascending(quantiles ...Quantile) string {
 	var before Quantile
 	for _, q := range quantiles {
@@ -162,9 +162,9 @@ func Ascending(quantiles ...Quantile) string {
 	return ""
 }
 
-// Makes compares a rate that an output states with the one that its own bytes and seconds
-// make. A tool rounds each of the three by itself: room is the share that this may come to.
-// It gives what differs, as a clause; empty where one of them wasn't told.
+// Makes compares a rate that an output states with the rate from its own bytes and seconds. A tool rounds
+// each of the three separately: room is the share that this may come to. Makes gives the difference as a
+// clause; empty where one of the three wasn't reported.
 func Makes(gbps, bytes, seconds, room float64) string {
 	if gbps <= 0 || bytes <= 0 || seconds <= 0 {
 		return ""

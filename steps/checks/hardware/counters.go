@@ -207,10 +207,9 @@ func (b *busyRails) said() (all []string) {
 	return all
 }
 
-// moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts
-// it, and whatever its interface counts. It is known where all of the port's counters
-// are there, and where there is no port (soft-RoCE) all of the interface's: RDMA moves
-// past what an adapter's interface counts.
+// moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts it, and whatever its
+// interface counts. It is known if all of the port's counters are there. Without a port (soft-RoCE) it is
+// known if all of the interface's counters are there. An adapter's interface does not count RDMA.
 func moves(rail steps.Rail, was, is parse.Reading, seconds float64) (rate float64, known bool) {
 	soft := rail.Soft()
 	known = true

@@ -71,7 +71,7 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Re
 // judgeNCCL adds what both checks find, and what NCCL will use. leads are the statements where nothing is
 // wrong. skip is why nothing is judged where there is no NCCL, and is empty where there is one.
 func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report) (leads []string, skip steps.Code) {
-	// In a report of its own: where there is no NCCL both say so, and once is enough.
+	// The versions have their own report: without NCCL both judges say so, and once is enough.
 	var versions registry.Report
 	version := judgeNCCLVersion(r, facts, &versions)
 	settings := judgeNCCLSettings(r, facts, rep)

@@ -665,8 +665,8 @@ func ReadFlow(rt traffic.Route, x parse.NIXLResult) traffic.Flow {
 	return f
 }
 
-// judgeRead holds reads from Python against the rails: there is no pipeline, and each read
-// ends before the next begins.
+// judgeRead compares reads from Python with the rails. The reads are not pipelined: each one ends before the
+// next begins.
 func judgeRead(x parse.NIXLResult, unified bool, f verify.Figure, rep *registry.Report) (lead, note string) {
 	b := f.Band
 	lead = fmt.Sprintf("%s over %s", registry.Gbps(x.Gbps), f.Of)
