@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A supervisor that does not end is given up: its streams end, whoever writes to it is told, and no one waits for
-// it any more. Without that a script in an uninterruptible sleep would hold its run for ever.
+// A supervisor that does not end is given up: its streams end, a write to it fails, and no code waits for it
+// any more. Otherwise a script in an uninterruptible sleep would hold its run for ever.
 func TestAnAbandonedSupervisorIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	p, err := local{}.launch(t.Context(), "exec sleep 100000")

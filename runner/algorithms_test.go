@@ -51,8 +51,8 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// What a configuration says means to railbench what it means to ssh: read with ssh -G, and by the library where there
-// is no ssh. Nothing with SHA-1 is offered unless a user asks for it.
+// A configuration means the same to railbench as to ssh. railbench reads it with ssh -G, or with the library
+// where there is no ssh. No algorithm with SHA-1 is offered unless a user asks for it.
 func TestAlgorithms(t *testing.T) {
 	const sha1Kex, sha1Key, cbc = "diffie-hellman-group14-sha1", "ssh-rsa", "aes128-cbc"
 	for _, c := range []struct {
@@ -247,8 +247,8 @@ func TestWeakHostKeys(t *testing.T) {
 	}
 }
 
-// Whoever says that no one is to be asked, or has known hosts that railbench can't see, has no key accepted behind
-// his back.
+// railbench accepts no key without asking for a user whose configuration forbids questions, or whose known
+// hosts it can't see.
 func TestUnknownHosts(t *testing.T) {
 	key := newSigner(t)
 	for name, c := range map[string]struct {

@@ -48,7 +48,7 @@ func (t Target) from(ctx context.Context, network string) (all []net.Addr, err e
 				ips = append(ips, n.IP)
 			}
 		}
-		// As ssh does: an address of the link only, or of this machine, if there is no other.
+		// As ssh does: a link-local or loopback address is used only if there is no other.
 		slices.SortStableFunc(ips, func(a, b net.IP) int { return narrow(a) - narrow(b) })
 		if len(ips) == 0 {
 			return nil, fmt.Errorf("%s has no address of that family", t.BindInterface)

@@ -71,7 +71,7 @@ func TestHowARunEnds(t *testing.T) {
 			case c.kind == 0 && c.is == nil && err != nil:
 				t.Errorf("got %v", err)
 			}
-			// Whoever was told to end must not be kept alive by heartbeats.
+			// The supervisor was asked to end: heartbeats must not keep it alive.
 			if c.events != "" && r.login == "" && let == 0 {
 				t.Error("the heartbeats go on")
 			}

@@ -18,14 +18,14 @@ type Dialer func(context.Context) (net.Conn, error)
 // A Forwarder is a Node that can lend its scripts a service of this side.
 type Forwarder interface {
 	Node
-	// Forward makes the node listen on its own 127.0.0.1:port, on no other address,
-	// and carries each connection there to dial, on this side. Port 0 lets the node
-	// choose one. Who is logged in on the node can connect, too.
+	// Forward makes the node listen on its own 127.0.0.1:port, on no other address, and carries each
+	// connection there to dial, on this side. Port 0 lets the node choose one. Other users who are logged in
+	// on the node can connect, too.
 	//
-	// ctx bounds how long it takes until the node listens; an interrupted script may
-	// have to talk through it until its end. It ends with Close of the Forwarding or
-	// of the node, and with the connection to the node: one that comes back does not
-	// bring it back, because whoever talked through it has lost its peer anyway.
+	// ctx bounds how long it takes until the node listens. The forwarding itself goes on when ctx ends: an
+	// interrupted script may need it until the script's end. It ends with Close of the Forwarding or of the
+	// node, and with the connection to the node. A new connection to the node does not restore it, because a
+	// program that used it has lost its peer anyway.
 	Forward(ctx context.Context, port int, dial Dialer) (*Forwarding, error)
 }
 

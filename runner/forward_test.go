@@ -148,8 +148,8 @@ func TestForwardFlood(t *testing.T) {
 	}
 }
 
-// Whoever opens connections without end on a node takes no more than some of this side's: those beyond are
-// closed at once, and there is room again when others have ended.
+// A program on a node that opens connections without end gets only a limited number on this side. Further
+// connections are closed at once, and new ones are accepted when others have ended.
 func TestForwardHasABound(t *testing.T) {
 	l := runner.NewLocal("here", runner.NoAsker{})
 	defer l.Close()

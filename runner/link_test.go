@@ -22,7 +22,8 @@ var far = map[string]nodetest.Link{
 func farNode(t *testing.T, l nodetest.Link) *runner.SSH {
 	t.Helper()
 	s := nodetest.StartSshd(t)
-	// The link has another port: known_hosts knows the server's, and a gate's node is told so.
+	// The link has another port than known_hosts has for the server. lead sets both, as for a node behind a
+	// gate.
 	g := openGate(t, l.Open(t, s.Port))
 	return dial(t, s, func(o *runner.SSHOptions) { g.lead(t, s, o) })
 }

@@ -70,9 +70,9 @@ type LockOwner struct {
 	At    string // the folder that is locked; empty for the one that every user of a node opens
 }
 
-// Lock locks a node. If another railbench holds it, there is no lock, and by says which.
+// Lock locks a node. If another railbench holds the lock, c is nil, and by names the owner.
 //
-// It lasts until it is released, or the node is closed; ctx bounds the wait for it.
+// The lock lasts until it is released, or the node is closed; ctx bounds the wait for it.
 func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, err error) {
 	waiting := ctx
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))

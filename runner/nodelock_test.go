@@ -66,8 +66,8 @@ func startClaimer(t *testing.T, who, at string) claimer {
 	return claimer{}
 }
 
-// TestClaim: one has a node, the other is told who; and whoever has ended has it no more,
-// however that was.
+// TestClaim: one owner holds the lock of a node, and another one is informed who holds it. An owner that has
+// ended holds it no more, however it ended.
 func TestClaim(t *testing.T) {
 	testform.NeedsFull(t, "waits for a missed heartbeat")
 	t.Parallel() // it waits for a heart to be missed
@@ -96,7 +96,7 @@ func TestClaim(t *testing.T) {
 			}
 		}
 	}
-	// Whoever has another lock on this machine is no one that anybody waits for.
+	// An owner of another lock on this machine is not waited for.
 	if other := startClaimer(t, "carol", t.TempDir()); other.said != `took true by "" (<nil>)` {
 		t.Fatal(other.said)
 	}

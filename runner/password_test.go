@@ -43,7 +43,7 @@ func TestPasswordByPAM(t *testing.T) {
 			}
 			// A second channel asks no one, nor does a connection that comes back.
 			n.Close()
-			// Who gives up is told what to do, and nothing is tried without him.
+			// A user who gives up gets an error that says what to do, and nothing is tried without an answer.
 			for _, secrets := range [][]string{nil, {"wrong", "wrong", "wrong", "wrong", "wrong", "wrong"}} {
 				a := &asker{secrets: secrets}
 				err := dial(t, s, func(o *runner.SSHOptions) { o.Ask = a }).Connect(t.Context())
@@ -58,8 +58,8 @@ func TestPasswordByPAM(t *testing.T) {
 	}
 }
 
-// TestPasswordThatIsOver: who has to change his password first is told that, and no script is
-// said to have run.
+// TestPasswordThatIsOver: a user whose password has expired learns that from the error, and no script is
+// reported as run.
 func TestPasswordThatIsOver(t *testing.T) {
 	t.Parallel()
 	s := nodetest.StartPAM(t, nodetest.PAMUser{Name: "railbench-guest", Hash: sesame}, "KbdInteractiveAuthentication yes")

@@ -135,10 +135,12 @@ func Deceives(script string) (at int, char string) {
 	return -1, ""
 }
 
-// deceives reports whether a character alone isn't what it is seen as: it is Hidden or drawn as nothing, it is a
-// blank that the shell takes for a letter, or it looks like a character that the shell minds. Behind one of these #
-// begins no comment, and what looks like one runs. What a font alone decides is taken for unseen: private use, and what
-// is no character at all. So are the joiners: scripts are read as they stand, and not as a language.
+// deceives reports whether a character alone isn't what a reader takes it for. It is Hidden or drawn as
+// nothing, it is a blank that the shell takes for a letter, or it looks like a character that has a meaning
+// in the shell. A # behind one of these characters begins no comment, and the text that looks like a comment
+// runs. A character whose look depends on the font alone counts as invisible: private use, and code points
+// that are not characters. The joiners count as invisible, too: scripts are read as they stand, and not as a
+// language.
 func deceives(r rune) bool {
 	switch r {
 	case '\u200c', '\u200d', // the joiners
@@ -294,7 +296,8 @@ type Exit struct {
 	Code int
 	// Only where it is Ended is Code the script's own.
 	Why Why
-	// From the start to the script's own end, if it reported one: the way back is not included.
+	// From the start to the script's own end, if it reported one: the time until the report arrives is not
+	// included.
 	Elapsed time.Duration
 }
 

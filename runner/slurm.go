@@ -121,7 +121,7 @@ func (n *Slurm) ended(script string) error {
 // errEnded is for a script that ended with its allocation.
 var errEnded = errors.New("Slurm has ended it")
 
-// learn notes after a run whether the node can be reached: there is no connection that shows it.
+// learn records after a run whether the node can be reached: Slurm has no connection whose state shows it.
 func (n *Slurm) learn(err error) {
 	state := Connected
 	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Unreachable || e.Kind == Lost) {

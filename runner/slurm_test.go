@@ -125,7 +125,8 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// An srun that no one answers goes on for minutes, whatever it was told: it is given up, and nothing is left of it.
+// An srun without an answer goes on for minutes, whatever its options say: it is given up, and nothing is
+// left of it.
 func TestSrunHangs(t *testing.T) {
 	testform.NeedsFull(t, "waits for a limit of five seconds")
 	dir := t.TempDir()

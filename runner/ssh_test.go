@@ -167,7 +167,7 @@ func keyList(t *testing.T, public ...string) string {
 	return file
 }
 
-// Other keys may be revoked, and lines of known_hosts that are not keys are no one's obstacle.
+// Other keys may be revoked, and lines of known_hosts that are not keys do not prevent a connection.
 func TestSSHOtherKeysMayBeRevoked(t *testing.T) {
 	s := nodetest.StartSshd(t)
 	other := otherKey(t, s, "")
@@ -192,7 +192,7 @@ func TestSSHOtherKeysMayBeRevoked(t *testing.T) {
 			t.Errorf("revoked %q: %v", revoked, err)
 		}
 	}
-	// The line that is told is that of the user's own file.
+	// The line in the error is the line of the user's own file.
 	mixed := filepath.Join(t.TempDir(), "mixed")
 	changed, err := os.ReadFile(other)
 	if err != nil {
@@ -290,7 +290,8 @@ func TestSSHEncryptedKeyAsksForItsPassphrase(t *testing.T) {
 	if len(a.asked) != 2 || a.asked[0].What != "passphrase" || a.asked[0].Again || !a.asked[1].Again {
 		t.Errorf("asked %+v", a.asked)
 	}
-	// Both nodes of a rig at once: one question, and whoever waits for its answer is not given up.
+	// Both nodes of a rig at once: there is one question, and a node that waits for the answer is not given
+	// up.
 	a = &asker{secrets: []string{"sesame"}, slow: time.Second}
 	unlocked := new(runner.Unlocked)
 	var both sync.WaitGroup
@@ -584,7 +585,7 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// kill -9 of whoever holds the supervisor ends what runs on it, here and over SSH.
+// kill -9 of the process that holds the supervisor ends what runs on the supervisor, locally and over SSH.
 func TestSupervisorOutlivesItsHolder(t *testing.T) {
 	if os.Getenv("RAILBENCH_HOLDER") != "" {
 		var n runner.Node = runner.NewLocal("here", runner.NoAsker{})

@@ -10,7 +10,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// TestRootIsLost: a sudoers file that changes while scripts run is told as that, and is looked at again.
+// TestRootIsLost: a sudoers file that changes while scripts run is reported as such, and sudo is checked
+// again.
 func TestRootIsLost(t *testing.T) {
 	testform.NeedsFull(t, "starts many processes")
 	dir := t.TempDir()

@@ -14,17 +14,19 @@ import (
 )
 
 // The supervisor is the process around every script on every node. Signals over SSH do not reliably end a
-// remote process, and a channel that closes does not either: the supervisor ends the script's processes when its
-// stdin reaches its end, when no heartbeat came for SupervisorSilence (a cable pulled between here and there
-// closes nothing), and at a hard limit. Then it looks for what has left the process group: the session, a mark in
-// the environment, a control group and, where the supervisor is the parent of orphans, their parent find it; where
-// nothing catches them, that they hold the script's output does. Each is sent one TERM, however many of these find
-// it: a second one could end what the first made it clean up.
+// remote process, and a channel that closes does not either. So the supervisor ends the script's processes
+// when its stdin reaches its end, when no heartbeat came for SupervisorSilence (a cable that is pulled
+// between the client node and the node closes nothing), and at a hard limit.
 //
-// It is a process of Perl, and one of shell where there is no Perl that could be it: a shell starts another process
+// Then it looks for processes that have left the process group. It finds them by the session, a mark in the
+// environment, a control group and, where the supervisor is the parent of orphans, by their parent. A process
+// that none of these finds is found because it holds the script's output. Each process is sent one TERM,
+// however many of these find it: a second TERM could end the cleanup that the first one started.
+//
+// It is a process of Perl, or of shell where no suitable Perl is installed: a shell starts another process
 // for each look and each heartbeat. All three texts are in assets/scripts, and supervisor-boot.sh chooses.
 //
-// Its protocol, all of it on the three standard streams:
+// Its protocol uses only the three standard streams:
 //
 //	stdin   "begin ID BEATS [free|again]", the script, "end ID", then a "." every SupervisorBeat; its end, or
 //	        another byte, ends the script
@@ -33,21 +35,21 @@ import (
 //	        came), "exit N", "held PID (NAME) …" (these could not be ended) and
 //	        "over": the supervisor itself ends now, and the streams with it, unless
 //	        something else holds them; or "over again", on stderr, too: it was asked to wait for another
-//	        script, as a spare does
+//	        script, as a warm supervisor does
 //
-// A supervisor that is given its ID on the command line skips what comes before
-// "begin": a password that sudo did not ask for. One that is given none is a
-// spare: it was started before there was anything to run, because a login shell
-// can take longer to start than a script to run, and it waits, for as long as a
-// "." comes now and then.
+// A supervisor that is given its ID on the command line skips the input before "begin": a password that sudo
+// did not ask for. A supervisor without an ID is a warm supervisor. It was started before there was anything
+// to run, because the start of a login shell can take longer than a script. It waits for as long as a "."
+// comes now and then.
 const (
 	// SupervisorBeat is the time between two heartbeats.
 	SupervisorBeat = 2 * time.Second
 	// SupervisorSilence is how long a node waits for a heartbeat before it ends the script.
 	SupervisorSilence = 6 * time.Second
 
-	// A spare waits for spareSilence, and is told to wait on every spareBeat. Longer than a run's, because each beat is
-	// a packet; and not so long that a spare would be there ten seconds after the connection is lost.
+	// A warm supervisor waits for spareSilence, and gets a heartbeat every spareBeat. spareSilence is longer
+	// than a run's, because each heartbeat is a packet. It is not so long that a warm supervisor would still
+	// be there ten seconds after the connection is lost.
 	spareSilence = 8 * time.Second
 	spareBeat    = 3 * time.Second
 

@@ -154,7 +154,7 @@ func TestNothingSurvives(t *testing.T) {
 }
 
 // TestHeldOutput: a process that nothing on the node catches or ends, and that holds the script's output,
-// does not hold the run. What it was is told, and the node's other scripts go on.
+// does not hold the run. The process is reported, and the node's other scripts go on.
 func TestHeldOutput(t *testing.T) {
 	testform.NeedsFull(t, "waits for a script's end")
 	t.Parallel()

@@ -142,7 +142,7 @@ const configBytes = 1 << 20
 func askSSH(ctx context.Context, ssh, config, user, host, port string) (configured, error) {
 	args := []string{"-G"}
 	if config != "" {
-		// ssh would wait for whoever writes into a pipe, and hold a line of any length.
+		// ssh would wait for the process that writes into a pipe, and hold a line of any length.
 		if _, err := safefile.Read(config, configBytes); err != nil && config != os.DevNull {
 			return nil, fmt.Errorf("read the ssh configuration for %s: %w", host, err)
 		}

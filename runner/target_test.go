@@ -211,7 +211,7 @@ func TestExplain(t *testing.T) {
 		{errors.New("ssh: handshake failed: EOF"), Refused, "Check that sshd listens there"},
 		{os.NewSyscallError("read", syscall.ECONNRESET), Refused, "Check that sshd listens there"},
 		{errors.New("something new"), Unknown, "something new"},
-		// What is told already keeps its kind, and gets the node's name.
+		// An error that has a kind keeps it, and gets the node's name.
 		{
 			&Error{Kind: HostChanged, Op: "trust", Err: errors.New("another key")},
 			HostChanged, "trust spark-02: another key",

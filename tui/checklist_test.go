@@ -253,7 +253,7 @@ func newDrill(t *testing.T) *screen {
 	return s
 }
 
-// Whoever asks for everything pays for everything, also where the first check finds it.
+// A user who runs all checks pays for all checks, also where the first check finds the fault.
 func TestADrillByBruteForce(t *testing.T) {
 	s := newDrill(t)
 	s.tell(queued("memlock", "mtu-equal", "gid-index")...)

@@ -95,7 +95,7 @@ func TestACopyIsBounded(t *testing.T) {
 func TestCopyScript(t *testing.T) {
 	s := start(t, 120, 40)
 	s.press("3")
-	// Before the rig was looked at there are no values.
+	// Before the rig was probed there are no values.
 	if got := clipboard(t, s.press("Y")); got != "show_gids\n" {
 		t.Errorf("copied %q", got)
 	}

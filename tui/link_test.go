@@ -50,7 +50,7 @@ func TestAllNodesAreInTheHeader(t *testing.T) {
 			t.Errorf("%q has no %q", head, name)
 		}
 	}
-	// Where there is no room for its name, whether it answers still shows.
+	// Where there is no room for a node's name, the header still shows whether the node answers.
 	s.tell(steps.NodeChanged{Node: 2, State: 2, Why: "gone", Cause: "gone"})
 	for width := 40; width < 160; width++ {
 		s.width = width
@@ -134,7 +134,7 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	}
 }
 
-// A result is told with the nodes that it was measured on, whatever link is chosen later.
+// A result is shown with the nodes that it was measured on, whatever link is chosen later.
 func TestResultsKeepTheirNodes(t *testing.T) {
 	s := trio(t)
 	c := "bw"
@@ -170,7 +170,7 @@ func TestTwoNodesHaveOneLink(t *testing.T) {
 	}
 }
 
-// Alerts of many nodes have the room of a few: the worst are told, the others are counted.
+// Alerts of many nodes have room for a few: the worst are shown, the others are counted.
 func TestAlertsOfManyNodes(t *testing.T) {
 	for _, nodes := range []int{2, 6, 7, 8, 64} {
 		s := newScreen(t, sampleTutorial(), 110, 36)

@@ -185,7 +185,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// tellOf shows a notice of what is over too quickly to be seen, and takes back one that is no longer true.
+// tellOf shows a notice of what is over too quickly to be seen, and removes a notice that is no longer true.
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:

@@ -422,7 +422,7 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 // user's own rig file, or the simulated one.
 //
 // The simulated rig comes last, and only where no rig file exists. A rig file that can't be read is an error,
-// because a user who has a rig would take simulated figures for those of the rig.
+// because a user who has a rig would take simulated figures for figures of that rig.
 func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
 	if f.lists() {
 		c.file, err = f.listedRig(ctx)

@@ -87,7 +87,7 @@ func (p *place) Close() error {
 	return p.Conn.Close()
 }
 
-// Known says that the client of a connection of a Listener's has shown that it is no stranger.
+// Known says that the client of this connection has identified itself: it no longer counts as a stranger.
 func (p *place) Known() {
 	p.ln.mu.Lock()
 	p.known = true

@@ -206,7 +206,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// What answers and is not an etcd, or one without a gateway, is told from an etcd without keys.
+// A server that is not an etcd, or an etcd without a gateway, is not taken for an etcd without keys.
 func TestOddAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status       int

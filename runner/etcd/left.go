@@ -67,7 +67,7 @@ type Left struct {
 	Err              error // why it is still there
 }
 
-// None reports whether there is no claim, so that there is nothing to clear.
+// None reports whether there are no claims, so that there is nothing to clear.
 func (c Claims) None() bool {
 	files, err := filepath.Glob(filepath.Join(c.Dir, "*.json"))
 	return err != nil || len(files) == 0

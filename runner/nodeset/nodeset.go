@@ -77,7 +77,7 @@ func (f Finder) Nodes(list string) ([]Node, error) {
 // Expand reads a list without groups, as Slurm's are.
 func Expand(list string) ([]string, error) { return reader{}.read(list) }
 
-// distinct refuses two ways to one name: links and rails are told by it.
+// distinct refuses two destinations with one name: links and rails are identified by the name.
 func distinct(nodes []Node) ([]Node, error) {
 	seen := map[string]string{}
 	for _, n := range nodes {

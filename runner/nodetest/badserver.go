@@ -157,7 +157,7 @@ func (s Stage) exec(ch ssh.Channel, requests <-chan *ssh.Request, over <-chan st
 		case ExecsAndCloses:
 			_ = ch.Close() // it may be gone
 		case ExecsWithoutEnd:
-			// One line that is never ended: whoever keeps it until it is keeps all that comes.
+			// One line that never ends: a client that buffers a line until its end buffers everything.
 			fmt.Fprint(ch, strings.Repeat("x", 1<<20))
 		default: // it says nothing
 		}
@@ -166,9 +166,9 @@ func (s Stage) exec(ch ssh.Channel, requests <-chan *ssh.Request, over <-chan st
 
 // pour writes what has no end of line, for as long as it is read and not much longer than a test.
 func pour(w io.Writer, over <-chan struct{}) {
-	// Titles of windows that never end: the worst that there is for whoever takes sequences apart.
+	// Window titles that never end: the worst input for a parser of escape sequences.
 	junk := []byte(strings.Repeat("\x1b]0;junk", 8<<10))
-	// 256 MiB at most: whoever reads on and on must not read for ever.
+	// 256 MiB at most: a client without a limit must not read for ever.
 	for range 4 << 10 {
 		select {
 		case <-over:

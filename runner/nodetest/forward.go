@@ -94,7 +94,7 @@ func forward(t *testing.T, n runner.Node, o Options) {
 		stdout, _ = get(t, n, two.Port(), "/")
 		equal(t, "the second", stdout, "two")
 	}
-	// 127.0.0.1 alone: nobody else on the node's network reaches it.
+	// 127.0.0.1 alone: other hosts on the node's network can't reach it.
 	equal(t, "listens on", listens(t, n, one.Port()), "0100007F")
 
 	// A port that is taken is refused, and one that is free again can be had.

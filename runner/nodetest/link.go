@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Link is a slow or lossy way to a node. TCP hides a lost packet by sending it again: whoever
-// reads sees that nothing comes for a while, and then all of it. So that is what loss is here.
+// A Link is a slow or lossy connection to a node. TCP hides a lost packet by sending it again: the reader
+// gets nothing for a while, and then all of it. So a loss is such a pause here.
 type Link struct {
 	Delay time.Duration // one way
 	Rate  int           // bit/s each way; 0 is as fast as it goes

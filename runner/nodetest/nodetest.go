@@ -354,7 +354,8 @@ echo ready
 	}
 }
 
-// signals are told as a shell reports them, 128 and their number, and are as a login would have them.
+// signals checks that a signal is reported as a shell reports it, as 128 and its number, and that a script
+// has the signal handling of a login.
 func signals(t *testing.T, n runner.Node) {
 	if _, _, exit := Do(t, n, "kill -9 $$"); exit.Code != 137 {
 		t.Errorf("killed by 9: %+v", exit)
@@ -365,7 +366,8 @@ func signals(t *testing.T, n runner.Node) {
 	}
 }
 
-// root runs by sudo where the user isn't root: whoever has no sudo without a password skips it.
+// root runs a script by sudo where the user isn't root. It is skipped for a user who has no sudo without a
+// password.
 func root(t *testing.T, n runner.Node) {
 	if os.Getuid() != 0 && exec.Command("sudo", "-n", "true").Run() != nil {
 		t.Skip("sudo asks this user for a password, or there is none")

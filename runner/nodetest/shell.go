@@ -110,7 +110,8 @@ func (n *Shell) Run(ctx context.Context, s runner.Script, emit func(runner.Line)
 	return exit, nil
 }
 
-// follow hands lines on until there are no more, and ends the script's group on a limit or where a user cancels it.
+// follow passes lines on until the last one, and ends the script's group on a limit or where a user cancels
+// it.
 func (n *Shell) follow(ctx context.Context, limit time.Duration, group int, printed <-chan runner.Line,
 	emit func(runner.Line),
 ) (why runner.Why) {

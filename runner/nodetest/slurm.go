@@ -115,7 +115,8 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	// Before the daemons: what runs in a job is ended by them.
 	t.Cleanup(func() {
 		for _, job := range r.Jobs(t) {
-			// --full reaches the batch's shell and its steps, too; what had ended by itself is no failure.
+			// --full reaches the batch's shell and its steps, too. A job that had already ended is not a
+			// failure.
 			_ = r.Command("scancel", "--signal=KILL", "--full", job).Run()
 			_ = r.Command("scancel", job).Run()
 		}
@@ -182,7 +183,7 @@ func (r *SlurmRig) Job(t *testing.T) int {
 		fmt.Sprintf("--nodes=%d", len(r.Nodes))).CombinedOutput()
 	var job int
 	if _, after, ok := strings.Cut(string(out), "job allocation "); ok {
-		_, _ = fmt.Sscanf(after, "%d", &job) // 0 is told below
+		_, _ = fmt.Sscanf(after, "%d", &job) // 0 is reported below
 	}
 	if err != nil || job == 0 {
 		t.Fatalf("salloc: %v: %s", err, out)
@@ -221,7 +222,7 @@ func daemon(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // what it said is told where the test has failed
+		_ = cmd.Wait() // its output is reported where the test has failed
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // it may be gone

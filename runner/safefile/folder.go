@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// Keeps says why a folder is none in which railbench looks for what it may run: it, or one on the way to it, belongs
-// to another user, or others may write there. Its files may be the user's own all the same, and whoever has the
-// folder could still give each the name of another. One that is not there yet has nothing in it.
+// Keeps says why railbench must not look in a folder for what it may run: the folder, or one on the path to
+// it, belongs to another user, or others may write there. The files in it may still be the user's own, but
+// the owner of the folder could give each file the name of another. A folder that does not exist yet has
+// nothing in it.
 func Keeps(dir string) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return &Refused{dir, "it is not a folder"}
@@ -96,7 +97,7 @@ func hold(path string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// Whoever had the lock before may have removed the folder.
+	// The previous owner of the lock may have removed the folder.
 	held, err := f.Stat()
 	there, gone := os.Lstat(path)
 	if err != nil || gone != nil || !os.SameFile(held, there) {
@@ -106,8 +107,8 @@ func hold(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Sweep removes the folders of a name that killed processes of this user have left. What can't be removed stays for
-// the next time: whoever is started works next to it.
+// Sweep removes the folders of a name that killed processes of this user have left. What can't be removed
+// stays for the next time: a new process works in another folder next to it.
 func Sweep(temp, name string) {
 	left, err := filepath.Glob(filepath.Join(temp, name+"*"))
 	if err != nil {

@@ -159,7 +159,7 @@ func give(path string, uid int) error {
 	return os.Chown(path, uid, 12345)
 }
 
-// Whoever an access list lets write may, though the folder's group is one's own.
+// An access list may let other users write, though the group of the folder is the user's own.
 func TestAccessList(t *testing.T) {
 	entry := func(tag, perm uint16, id uint32) []byte {
 		b := binary.LittleEndian.AppendUint16(nil, tag)

@@ -1,9 +1,10 @@
-// Package safefile opens the files of this machine that railbench keeps, and those that it is given to read: regular
-// ones only, and none that another user has put in the way.
+// Package safefile opens the files of this machine that railbench keeps, and those that it is given to read:
+// only regular files, and no file that another user has put in their place.
 //
-// A file that railbench writes itself (a session, its journal, a log, the undo journal) is not a link and belongs to
-// whoever runs railbench, or to root. What is looked at is the file that was opened, never a name before it: no one
-// can put another one there in between. What is in the files is not known here.
+// A file that railbench writes itself (a session, its journal, a log, the undo journal) is not a link and
+// belongs to the user who runs railbench, or to root. The checks look at the file that was opened, never at a
+// name before the opening: so no other user can exchange the file in between. This package does not know what
+// is in the files.
 package safefile
 
 import (
@@ -48,7 +49,7 @@ func Beside(path string) (*os.File, error) {
 
 // open opens a regular file that a look at it allows.
 func open(path string, flag int, perm fs.FileMode, allowed func(fs.FileInfo) error) (*os.File, error) {
-	// O_NONBLOCK: the opening of a pipe would wait for whoever is at its other end.
+	// O_NONBLOCK: the opening of a pipe would wait for the process at its other end.
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, perm)
 	if err != nil {
 		return nil, instead(path, err)
@@ -168,10 +169,10 @@ func Mine(path string) error {
 	return usable(path, info)
 }
 
-// Replace writes a file so that a reader, and whoever comes after a crash, sees the
-// old one or the new one, whole: a temporary file in the same folder, synced, takes
-// the old one's place. It keeps the old one's permissions; a new one gets perm, but for what the umask takes away.
-// What a save that was killed has left is removed.
+// Replace writes a file so that a reader, also one after a crash, sees either the old file or the new one,
+// complete. A temporary file in the same folder is written, synced and renamed to the old one's name. It
+// keeps the old one's permissions; a new file gets perm, without what the umask takes away. Replace also
+// removes what a killed save has left.
 func Replace(path string, content []byte, perm fs.FileMode) (err error) {
 	// The name alone is replaced, and never what a link leads to: that it is the file which a user means is why it is
 	// looked at.

@@ -154,7 +154,7 @@ func TestReplaceKeepsThePermissions(t *testing.T) {
 	}
 }
 
-// A limit is told in the unit in which it is a number.
+// A limit is reported in the unit in which it is a whole number.
 func TestTooLongIsToldInItsUnit(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "long")

@@ -40,7 +40,8 @@ func temporary(path string, perm fs.FileMode) (*os.File, error) {
 			continue
 		}
 		if err == nil {
-			_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // where there are no locks nothing is swept either
+			// The error is ignored: where there are no locks, sweepFiles removes nothing either.
+			_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		}
 		return f, err
 	}

@@ -15,10 +15,11 @@ import (
 // mostLinks bounds the links on the way to a path, as the kernel does.
 const mostLinks = 40
 
-// way says why another user could put another thing in the place of what a path leads to: of all folders on the way,
-// through every link, one belongs to none of owners, or others may write there. Into a folder such as /tmp everybody
-// may write, and no one takes away what is there: that will do on the way, and last says whether it does for what the
-// path leads to. What is not there yet is no one's.
+// way says why another user could exchange what a path leads to: one of the folders on the path, through
+// every link, does not belong to one of owners, or others may write there. In a folder such as /tmp everybody
+// may write, but only the owner of a file can remove it. Such a folder is accepted on the path, and last says
+// whether it is also accepted as the folder that the path leads to. A path that does not exist yet belongs to
+// no user.
 func way(path string, owners []int, last bool) error {
 	whole, err := filepath.Abs(path)
 	if err != nil {

@@ -202,7 +202,7 @@ func TestABlockCountsWhileItIsSent(t *testing.T) {
 	}
 }
 
-// Who sends to a receiver that has gone is told who that was, and no call of the kernel.
+// The error of a sender whose receiver has gone names the receiver, and no system call.
 func TestReceiverIsGone(t *testing.T) {
 	for name, send := range map[string]func(context.Context, *net.TCPConn) error{
 		"send": func(ctx context.Context, c *net.TCPConn) error {
@@ -463,7 +463,8 @@ func TestHeadersThatLie(t *testing.T) {
 	}
 }
 
-// TestStrangers: whoever connects and sends nothing neither keeps a sender away nor ends what waits for one.
+// TestStrangers: a client that connects and sends nothing neither blocks a sender nor ends what waits for
+// one.
 func TestStrangers(t *testing.T) {
 	var r Receiver
 	defer r.Close()

@@ -1,9 +1,8 @@
-// Package undo makes a change on a node that goes back by itself: the way back
-// is stored there, a dead-man's switch is armed, the change runs apart from the
-// connection that asked for it, and stays only if it is confirmed in time. The
-// Journal here keeps the ways back of the changes that stayed.
+// Package undo makes a change on a node that is rolled back automatically unless it is confirmed in time. The
+// rollback script is stored on the node, a rollback timer is started, and the change runs apart from the
+// connection that asked for it. The Journal here keeps the rollback scripts of the changes that stayed.
 //
-// What is changed and how it is put back are scripts that another user wrote: this package knows processes, files and
+// The change and its rollback are scripts that the caller supplies: this package knows processes, files and
 // time limits, and no interface.
 package undo
 
@@ -71,8 +70,8 @@ func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 	return runner.Script{Name: name, Body: body, Vars: used, Limit: shortly, Root: true, Detaches: true}
 }
 
-// Arm stores the way back and starts the switch, which goes back after a time
-// unless Confirm comes first. Nothing has changed when it fails.
+// Arm stores the rollback script and starts the rollback timer, which rolls the change back after a time
+// unless Confirm comes first. Nothing has changed when Arm fails.
 func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error {
 	seconds := strconv.Itoa(int(after.Seconds()))
 	_, err := g.run(ctx, g.script("start the rollback timer", detach+uptime+armScript, g.vars("BACK", back, "AFTER",
@@ -103,7 +102,7 @@ type Report struct {
 // change left it reachable.
 func (g Guard) Wait(ctx context.Context) (Report, error) { return g.wait(ctx, "change") }
 
-// Confirm disarms the switch: the change stays, and so does the way back.
+// Confirm stops the rollback timer: the change stays, and so does the rollback script.
 func (g Guard) Confirm(ctx context.Context) error {
 	_, err := g.run(ctx, g.script("confirm the change", confirmScript, g.vars()))
 	return err

@@ -117,7 +117,7 @@ func TestGoesBackByItself(t *testing.T) {
 		_, err := g.Wait(t.Context())
 		must(t, err)
 		wantFile(t, file, "after")
-		g.Node.Close() // whoever armed it is gone
+		g.Node.Close() // the process that started the rollback timer is gone
 		becomes(t, file, "before")
 	})
 }
@@ -141,7 +141,7 @@ func TestTooLateToConfirm(t *testing.T) {
 	})
 }
 
-// TestChangeThatHangs is ended before the way back is run, which it would undo.
+// TestChangeThatHangs: the change is ended before the rollback runs, because it would undo the rollback.
 func TestChangeThatHangs(t *testing.T) {
 	each(t, func(t *testing.T, g undo.Guard, file string) {
 		must(t, g.Arm(t.Context(), "echo before >"+file, 6*time.Second))
@@ -169,7 +169,7 @@ func TestOneChangeAtATime(t *testing.T) {
 	})
 }
 
-// TestLostFolder is a node that lost its copy of the way back.
+// TestLostFolder is a node that lost its copy of the rollback script.
 func TestLostFolder(t *testing.T) {
 	each(t, func(t *testing.T, g undo.Guard, file string) {
 		back := "echo before >" + file + "; exit 5"

@@ -14,9 +14,8 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 )
 
-// A Journal is the folder in which the ways back of changes are kept on this
-// machine: one file a change, written before anything is changed and removed
-// when everything is back.
+// A Journal is the folder in which the rollback scripts of changes are kept on this machine: one file for
+// each change, written before anything is changed and removed when everything is rolled back.
 type Journal struct{ Dir string }
 
 // An Entry is one change over the nodes of a rig.
@@ -48,7 +47,7 @@ type Place struct {
 	Back string `json:"back"`
 	// Set are the interfaces of the change.
 	Set []string `json:"set"`
-	// Before is the state that was captured, as whoever made the entry wrote it.
+	// Before is the captured state, as the caller that made the entry wrote it.
 	Before json.RawMessage `json:"before"`
 }
 
@@ -125,13 +124,12 @@ func (j Journal) Entries() ([]Entry, error) {
 
 const suffix = ".json"
 
-// entryLimit is more than the way back of a node with a thousand interfaces takes.
+// entryLimit is more than the rollback script of a node with a thousand interfaces takes.
 const entryLimit = 16 << 20
 
 func (j Journal) file(id string) string { return filepath.Join(j.Dir, filepath.Base(id)+suffix) }
 
-// syncDir makes a rename last, or says that it can't be: without the way back nothing is
-// changed.
+// syncDir makes a rename durable, or returns why it can't: without the rollback script nothing is changed.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -171,9 +171,9 @@ const confirmScript = `[ -e "$DIR/confirmed" ] || mv "$DIR/armed" "$DIR/confirme
 ` + unwatch + `exit 0
 `
 
-// A switch that has fired is let run to its end, and a way back that is under way too, however
-// long they take: whoever asks waits for their end. This may be a second attempt, because the
-// connection was cut. A node that lost the folder without a reboot gets it again.
+// A rollback timer that has fired runs to its end, and so does a rollback that already runs, however long
+// they take: the caller waits for their end. This may be a second attempt, because the connection was cut. A
+// node that lost the folder without a reboot gets it again.
 const backScript = owned + `umask 077
 [ -d "$DIR" ] || { mkdir -p "$ROOT" && owned "$ROOT" && mkdir "$DIR"; } || exit 1
 owned "$DIR"

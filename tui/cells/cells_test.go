@@ -200,8 +200,8 @@ func TestLongScriptsAreFolded(t *testing.T) {
 	}
 }
 
-// railbench run and doctor take a cell's id: it stands next to the title, or below it where there is no room, and
-// never in the place of where it runs.
+// railbench run and doctor take a cell's id as an argument. It stands next to the title, or below it where
+// there is no room, and never replaces the nodes on which the cell runs.
 func TestTitlesHaveTheirIDs(t *testing.T) {
 	c := Cell{
 		Cell: steps.Cell{

@@ -302,15 +302,15 @@ func ruled(text string) bool {
 	return strings.ContainsRune("-=_*#~─", first) && strings.Trim(text, string(first)) == ""
 }
 
-// telling keeps of a long output the lines that the cell wants to show first; all of them if it names none,
-// or none matches. railbench's own lines stay.
+// telling keeps of a long output the lines that the cell wants to show first; all lines if it names none, or
+// none matches. railbench's own lines stay.
 func (c Cell) telling(lines []steps.OutputLine) []steps.OutputLine {
 	if c.Shows == "" || !c.State.HasExit || !c.State.Exit.OK() {
 		return lines // if it failed or still runs, it is unknown which lines matter
 	}
 	shows, err := regexp.Compile(c.Shows)
 	if err != nil {
-		return lines // of an edited file; whoever runs it is told
+		return lines // of an edited file; a run of the cell reports the error
 	}
 	matter := func(l steps.OutputLine) bool { return l.Kind != steps.Note && shows.MatchString(l.Text) }
 	if !slices.ContainsFunc(lines, matter) {

@@ -123,7 +123,8 @@ func TestLongWordsRatherThanBrokenRows(t *testing.T) {
 	}
 }
 
-// What is cut begins where it can be told whose it is, as long as most of it stays; of what failed all is kept.
+// Output that is cut begins at a line that names the object, as long as most of the output stays. The output
+// of a failed cell is kept whole.
 func TestCutOutputBeginsAtAHead(t *testing.T) {
 	for _, x := range []struct {
 		name  string

@@ -13,8 +13,8 @@ import (
 
 var runs = regexp.MustCompile(`  +`)
 
-// What two nodes printed is never mixed line by line: a column each where there is room, and
-// else one after the other; a server before its client, whoever printed first.
+// The output of two nodes is never mixed line by line: each node has a column where there is room, and
+// otherwise one node follows the other. A server stands before its client, whichever printed first.
 func TestNodesAreNotMixed(t *testing.T) {
 	c := Cell{
 		Cell: steps.Cell{Roles: []steps.Role{

@@ -344,7 +344,7 @@ func (s *setter) text(n *ast.Text, style theme.Style) string {
 	return set
 }
 
-// codeSpan keeps its marks if there is no style to show it.
+// codeSpan keeps its backquotes if there is no style to show it.
 func (s *setter) codeSpan(n *ast.CodeSpan) string {
 	if s.k.Plain() {
 		return "`" + s.inline(n, s.k.Code) + "`"

@@ -11,8 +11,8 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// An opened output of two nodes has a column each where their lines have room, and else one
-// below the other; whoever asks for a row of a line, and for a line of that row, is there.
+// An opened output of two nodes has a column for each node where their lines have room, and otherwise one
+// below the other. The row of a line leads back to a line of that row.
 func TestNodesSideBySideOnAPage(t *testing.T) {
 	c := steps.Cell{Roles: []steps.Role{{Name: "server", On: steps.OnPeer, Script: "a"}, {Name: "client", Script: "b"}}}
 	names := []string{"spark-02", "spark-01"}

@@ -19,9 +19,8 @@ type Drawer struct {
 	Styles    *theme.Styles
 	Width     int
 	Simulated bool
-	// Key shows the columns that a table had to leave out, and Whole says that it was
-	// pressed: each row is a list then. Where there is no key a table of words is a list by
-	// itself.
+	// Key shows the columns that a table had to leave out. Whole says that Key was pressed: each row is a
+	// list then. Where there is no key, a table of words is a list automatically.
 	Key   string
 	Whole bool
 }

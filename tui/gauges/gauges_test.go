@@ -113,8 +113,8 @@ func TestSpark(t *testing.T) {
 	}
 }
 
-// Whatever the numbers and the room are, every line is as wide as the pane and
-// there are no more of them than fit.
+// Whatever the numbers and the room are, every line is as wide as the pane, and there are not more lines than
+// fit.
 func TestAnyBoardFits(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -160,7 +160,8 @@ func TestAnyBoardFits(t *testing.T) {
 	}
 }
 
-// A rate that a processor makes is no 0.0 next to a bar that moves; what is next to nothing is.
+// A rate that a processor produces is not shown as 0.0 next to a bar that moves; a rate that is almost
+// nothing is.
 func TestSlowRatesHaveFigures(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "   0.0", 0.0001: "   0.0", 0.0005: " 0.001", 0.012: " 0.012", 0.0499: " 0.050", 0.05: "   0.1", 98.1: "  98.1",

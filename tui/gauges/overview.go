@@ -50,7 +50,7 @@ type Overview struct {
 	// Full is what fills a bar, Gb/s on the wire, and Scale says where that is from.
 	Full  float64
 	Scale string
-	// Told is the sum of all nodes, and how far they are apart.
+	// Told is the text with the sum of all nodes, and how far the nodes are apart.
 	Told string
 }
 

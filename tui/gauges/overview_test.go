@@ -12,7 +12,8 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// Who draws a board elsewhere is told the same order, the same levels and the same words as the pane shows.
+// A caller that draws a board elsewhere gets the same order, the same levels and the same words as the pane
+// shows.
 func TestLookIsThePane(t *testing.T) {
 	k := theme.New(true, colorprofile.TrueColor)
 	for _, nodes := range []int{3, 8, 40, 1024} {

@@ -211,8 +211,8 @@ func (d drawing) style(x Dial) theme.Style {
 	return d.k.RDMA
 }
 
-// bars are one a rail, or one a part of the view where there is no room for all, with the scale
-// below.
+// bars draws one bar for each rail, or one for each part of the view where there is no room for all rails,
+// with the scale below.
 func (d drawing) bars(room int) []string {
 	dials := d.Dials.Rails
 	all := len(dials)

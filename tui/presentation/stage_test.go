@@ -148,7 +148,7 @@ func viewed(v View, rig steps.Rig, b meter.Board, width, height int) []string {
 	}.Lines(theme.New(true, colorprofile.TrueColor))
 }
 
-// Rails that lead nowhere share their cables, too: what all carry is no more than these do.
+// Rails that lead nowhere share their cables, too: all rails together carry at most what these cables carry.
 func TestRailsThatLeadNowhere(t *testing.T) {
 	rig := spark(4, ofSpark, "Ethernet")
 	b := board(rig, 97.84)
@@ -161,8 +161,8 @@ func TestRailsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// What slides reached is in numerals at any usual size, nothing of a verdict is cut, and where there is no room for
-// numerals it is a line each.
+// The results of slides are in large numerals at any usual size, and nothing of a verdict is cut. Where there
+// is no room for numerals each result is a line.
 func TestResults(t *testing.T) {
 	var all []Result
 	for _, r := range []Result{
@@ -421,8 +421,8 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// Where there is no room for all bars it is told how many are missing, and of a FAIL the end is read, where
-// what to do stands.
+// Where there is no room for all bars the screen shows how many are missing. Of a FAIL the end is shown,
+// which says what to do.
 func TestALowStage(t *testing.T) {
 	rig := spark(8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "InfiniBand")
 	s := Screen{
@@ -443,8 +443,8 @@ func TestALowStage(t *testing.T) {
 	}
 }
 
-// Eight InfiniBand adapters behind PCIe links that are faster than their cables: the scale ends at the link, nothing
-// names a payload that is unknown, and what has no room is told.
+// Eight InfiniBand adapters behind PCIe links that are faster than their cables: the scale ends at the link,
+// nothing names a payload that is unknown, and the screen says what has no room.
 func TestManyAdapters(t *testing.T) {
 	rig := spark(8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "InfiniBand")
 	for e := range rig.Nodes {

@@ -91,7 +91,7 @@ func firstLetter(s string, x int) letter {
 	}
 	cluster, columns := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 	if i := strings.IndexFunc(cluster, unclean); i > 0 {
-		// A byte that is no UTF-8 is taken for a part of the letter before it.
+		// A byte that is not UTF-8 is taken for a part of the letter before it.
 		cluster, columns = cluster[:i], ansi.StringWidth(cluster[:i])
 	}
 	return letter{text: cluster, columns: columns, bytes: len(cluster)}

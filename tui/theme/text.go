@@ -108,7 +108,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// unclean is true of bytes that are no UTF-8, too: ranging gives RuneError for them.
+// unclean is true of bytes that are not UTF-8, too: ranging gives RuneError for them.
 func unclean(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) ||
 		unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'

@@ -24,8 +24,8 @@ func nodesOf(nodes int, rate float64) (b meter.Board) {
 	return b
 }
 
-// Of many nodes viewers are told a strip and a few rows in place of every rail, so that who stays, and who joins after
-// two minutes, gets no more than a screen has; few nodes have their rails again.
+// Of many nodes viewers get a strip and a few rows in place of every rail. So a viewer that stays, or joins
+// after two minutes, gets no more than a screen has. On a rig of few nodes viewers get the rails again.
 func TestManyNodesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newPage(Options{})

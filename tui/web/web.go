@@ -1,10 +1,10 @@
-// Package web is a session in a browser, to look at: the gauges of every rail with two
-// minutes behind them, the running cell, the verdicts and the notebook.
+// Package web shows a session in a browser, read-only: the gauges of every rail with two minutes behind them,
+// the running cell, the verdicts and the notebook.
 //
-// A Page is told what the screen is told, and makes messages of it that any number of
-// viewers read; who joins late or comes back gets what the others have. Nothing here asks
-// a node, runs a cell or changes anything: the handler knows GET and HEAD. Who listens
-// where is cmd's, as are the files that a browser loads (assets/web).
+// A Page gets the events that the screen gets, and makes messages of them that any number of viewers read. A
+// viewer that joins late or comes back gets what the others have. Nothing here asks a node, runs a cell or
+// changes anything: the handler knows GET and HEAD. cmd chooses the address to listen at, and supplies the
+// files that a browser loads (assets/web).
 package web
 
 import (
@@ -43,9 +43,9 @@ type Page struct {
 	mu    sync.Mutex
 	book  steps.Notebook
 	board meter.Board
-	news  bool // the book was told since it was last looked at
+	news  bool // the book got events since it was last looked at
 
-	// What was last told to viewers.
+	// What viewers were last sent.
 	shown shown
 
 	reading reading
@@ -104,8 +104,8 @@ func (p *Page) Board(b meter.Board) {
 // before anybody asks.
 func (p *Page) Guard(token string) { p.token = token }
 
-// Run makes messages of what the page is told, until ctx ends; then the viewers' streams
-// end, too. It may be called again.
+// Run makes messages of the events that the page gets, until ctx ends; then the viewers' streams end, too. It
+// may be called again.
 func (p *Page) Run(ctx context.Context) {
 	needle, point := time.NewTicker(needleEvery), time.NewTicker(pointEvery)
 	defer needle.Stop()
@@ -198,7 +198,7 @@ func (p *Page) lookAtCells() {
 	for id := range p.book.Cells {
 		if v := p.book.Version(id); v != p.shown.version[id] {
 			p.shown.version[id] = v
-			// What it prints is told of the running cell alone, by nowOf.
+			// Only nowOf reports what a cell prints, and only for the running cell.
 			if c := cellOf(p.book, id); !same(c, p.shown.cells[id]) {
 				p.shown.cells[id] = c
 				p.feed.publish("cell", c)
@@ -238,7 +238,7 @@ func (h history) with(values []*moved) history {
 	return append(slices.Clip(h), values)
 }
 
-// snapshot is all that the messages up to seq have told.
+// snapshot is everything that the messages up to seq have reported.
 func (p *Page) snapshot() (f frame) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

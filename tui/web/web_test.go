@@ -189,7 +189,7 @@ func (p *Page) lastID() string {
 	return fmt.Sprintf("%s-%d", p.feed.epoch, p.feed.seq)
 }
 
-// Whoever was there from the beginning, joins late, or comes back, sees the same.
+// A viewer that was there from the beginning, joins late, or comes back, sees the same.
 func TestEverybodySeesTheSame(t *testing.T) {
 	t.Parallel()
 	p := newPage(Options{RigName: "sim", Simulated: true})
@@ -279,7 +279,7 @@ func TestEverybodySeesTheSame(t *testing.T) {
 	}
 }
 
-// What is kept for who comes back is bounded, whatever is told.
+// What is kept for viewers that come back is bounded, whatever is sent.
 func TestFeedIsBounded(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
@@ -301,8 +301,8 @@ func TestFeedIsBounded(t *testing.T) {
 	}
 }
 
-// Who reads slowly has what he was given, however much is told meanwhile: without a message that he missed he would
-// show a verdict of before.
+// A slow viewer keeps the messages that it was given, however many are sent meanwhile: if it missed a message
+// it would show an earlier verdict.
 func TestASlowViewerMissesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFeed()

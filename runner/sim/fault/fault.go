@@ -93,8 +93,8 @@ func (w Where) Nodes(count int) []int {
 	}
 }
 
-// At is the fault as it is told where it is on a node, or where it is without being put
-// anywhere: empty.
+// At is the fault with the names of its nodes in its texts: for a fault on node, or, where node is empty, for
+// a fault in its default place.
 func (f Fault) At(node string) Fault {
 	peer := "spark-01"
 	switch {

@@ -116,7 +116,7 @@ func networkFaults() []Fault {
 				"profile is not started, and it has none.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
-				// Next to LetGo, which is what nmcli was told: this is the configuration's word, and outlives a
+				// Unlike LetGo, which nmcli sets, Unmanaged comes from the configuration, and outlives a
 				// restart.
 				s.Node.Unmanaged[name] = true
 				return func() { delete(s.Node.Unmanaged, name) }
@@ -160,7 +160,7 @@ func networkFaults() []Fault {
 				"back: their routes take the bond's packets, and they get lost.",
 			Do: func(s Spot) func() {
 				undo := s.makeBond()
-				// As NetworkManager does when a slave comes up that it was never told to leave alone.
+				// As NetworkManager does when a slave comes up that was not set to unmanaged.
 				for _, f := range []*net.Function{s.rail1(), s.rail2()} {
 					s.Node.Activate(f.Netdev)
 				}
@@ -338,7 +338,7 @@ func networkFaults() []Fault {
 				n.Fixed = append(n.Fixed, net.Neighbour{
 					Addr: far.Given.Addr(), MAC: s.across(n.Functions[2]).Netdev.MACText(), Dev: s.rail1().Netdev.Name, Learnt: true,
 				})
-				// Whatever was learnt: a node forgets that when it is told to, and asks again.
+				// Remove any learnt entry: a node forgets it when the table is flushed, and asks again.
 				return func() { n.Fixed = slices.DeleteFunc(n.Fixed, func(x net.Neighbour) bool { return x.Learnt }) }
 			},
 		},

@@ -94,7 +94,7 @@ func lacking(pkg string, programs ...string) func(Spot) func() {
 			n.Absent[p] = true
 		}
 		if pkg != "" {
-			// An empty version is none: dpkg-query says that there is no such package.
+			// An empty version: dpkg-query reports that there is no such package.
 			n.Versions[pkg] = ""
 		}
 		n.Changed()

@@ -99,8 +99,8 @@ systemctl stop a.timer b.timer c.timer d.timer e.timer`)
 	}
 }
 
-// A ping without a pause is refused, as the real one refuses it to a user; and a time that is
-// none is no time of 0.
+// A ping without a pause is refused, as the real ping refuses it to a user. A text that is not a time is not
+// read as the time 0.
 func TestPingsTimes(t *testing.T) {
 	n := rack(t).Nodes[0]
 	for script, want := range map[string]string{
@@ -119,7 +119,8 @@ func TestPingsTimes(t *testing.T) {
 	}
 }
 
-// Who asks perftest for help has typed nothing wrong, and is told of no mistake; the status is 1 all the same.
+// A user who asks perftest for help has typed nothing wrong and gets no error message; the status is 1 all
+// the same.
 func TestPerftestHelp(t *testing.T) {
 	n := rack(t).Nodes[0]
 	out, code := on(t, n, false, "ib_write_bw --help")

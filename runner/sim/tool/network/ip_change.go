@@ -465,7 +465,7 @@ func (ip *ipCall) addLink(args []string) int {
 	if ip.Node.Netdev(c.name) != nil {
 		return ip.Fail(2, "RTNETLINK answers: File exists")
 	}
-	// The driver's defaults, which whoever names no mode gets without a word.
+	// The driver's defaults, which a user who names no mode gets without a message.
 	state := net.BondState{Mode: "balance-rr", Policy: "layer2"}
 	c.bond(&state)
 	d := ip.Node.NewBond(c.name, state)

@@ -377,7 +377,7 @@ func (ip *ipCall) flushRoutes(args []string) int {
 	return 0
 }
 
-// neigh is ip neigh: what it was told stays, and what it has learnt can be flushed.
+// neigh is ip neigh: entries that a user has set stay, and learnt entries can be flushed.
 func (ip *ipCall) neigh(verb string, args []string) int {
 	word := func(name string) string {
 		if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
@@ -422,7 +422,7 @@ func (ip *ipCall) listNeighbours(dev, state string) int {
 			}
 		default:
 			at := " dev " + n.Dev
-			if dev != "" { // what was asked for isn't told
+			if dev != "" { // ip leaves out the device that was asked for
 				at = ""
 			}
 			ip.Printf("%s%s lladdr %s %s \n", n.Addr, at, n.MAC, is)

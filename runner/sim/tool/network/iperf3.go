@@ -295,7 +295,7 @@ func (p *iperf) serve(ctx context.Context, proc *host.Process) int {
 			return 143
 		}
 		code := p.report(t)
-		// After the report: who comes before that is told that it is busy.
+		// After the report: a client that connects before gets the answer that the server is busy.
 		c.Locked(func() { s.busy = false })
 		if p.once {
 			return code

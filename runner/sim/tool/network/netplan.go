@@ -52,7 +52,7 @@ func runNetplan(_ context.Context, c *host.Call) int {
 		case "info":
 			c.Println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n" +
 				"  - auth-phase2\n  - generated-supplicant\n  - default-routes\n  version: \"1.1.2\"")
-		// What they do to the network is a manager's, and the rig's managers start profiles when they are told to:
+		// These verbs leave the network to a manager, and the rig's managers start profiles only on command:
 		// see nmcli.
 		case "try", "apply":
 			code = c.Fail(1, "netplan %s: the simulated node applies no configuration", verb)

@@ -17,15 +17,15 @@ var nftTexts embed.FS
 const (
 	// Firewalled nodes reject TCP on the rails.
 	Firewalled host.Flaw = "rejects TCP on the rails"
-	// UfwRoCE nodes drop RoCE's packets, as ufw was told. The adapters' pass by it.
+	// UfwRoCE nodes drop the packets of RoCE, as ufw was configured. The packets of the adapters bypass it.
 	UfwRoCE host.Flaw = "ufw drops UDP 4791"
 	// NftRoCE nodes do by nftables' own file.
 	NftRoCE host.Flaw = "nftables drops UDP 4791"
 )
 
-// Rejects reports whether a node's firewall refuses a TCP connection to a port that
-// comes in over an interface.
-// SSH is let through, as whoever closes the rails to TCP does not lock himself out; RDMA is no TCP, and passes.
+// Rejects reports whether a node's firewall refuses a TCP connection to a port that comes in over an
+// interface. SSH is let through, so that a user who closes the rails to TCP can still log in. RDMA is not
+// TCP, and passes.
 func Rejects(n *host.Node, in *net.Netdev, port int) bool {
 	return n.Flawed(Firewalled) && in != nil && in.Kind != "loopback" && port != 22 && (in.Func != nil || in.Bond != nil)
 }

@@ -74,7 +74,7 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 		case verb == "set" && len(args) == 3 && args[1] == "managed":
 			c.Node.LetGo[name] = args[2] == "no"
 			delete(c.Node.Unmanaged, name) // a word of root's comes before the configuration's
-			// Taken or let go: Activate leaves alone what is no one's.
+			// Managed or unmanaged: Activate leaves an unmanaged interface alone.
 			if d.Running() {
 				c.Node.Activate(d)
 			}

@@ -163,7 +163,7 @@ func (w *streamWay) moved() (bytes float64, blocks int) {
 	return float64(blocks*w.block + max(sent%unit-streamHeader, 0)), blocks
 }
 
-// receive takes whoever connects, one after the other, until it is ended; with --once until each of its
+// receive accepts connections, one after the other, until it is ended; with --once until each of its
 // addresses has had its streams. A report has the ways in the order of the addresses.
 func (s *streamEnd) receive(ctx context.Context, proc *host.Process) int {
 	c := s.c

@@ -16,8 +16,8 @@ const etcdUnit = "etcd.service"
 // ubuntuEtcd is the release in Ubuntu 24.04.
 var ubuntuEtcd = etcdRelease{Server: "3.4.30", Cluster: "3.4.0"}
 
-// staleKeys are what two processes of nixlbench leave that were killed. And one that is another user's: whoever
-// clears theirs has to leave it.
+// staleKeys are the keys that two killed processes of nixlbench leave, and one key of another user: a cleanup
+// of nixlbench's keys has to leave it.
 func staleKeys() map[string]string {
 	return map[string]string{
 		"xferbench/default//size":                        "2",
@@ -60,8 +60,8 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 	return undo
 }
 
-// MaskEtcd installs an etcd that was enabled once and is masked since: nothing starts it, and
-// whoever wants it is told where it would be.
+// MaskEtcd installs an etcd that was enabled once and is masked now: nothing starts it, and the environment
+// still names its endpoint to programs that look for it.
 func MaskEtcd(n *host.Node) (undo func()) {
 	files := etcdFiles()
 	files["/etc/systemd/system/"+etcdUnit] = host.NewLink("/dev/null")

@@ -22,7 +22,7 @@ import (
 type Etcd struct {
 	release etcdRelease
 
-	// Not the rig's lock: whoever is answered may be outside of the rig.
+	// Not the rig's lock: a client may be outside of the rig.
 	mu       sync.Mutex
 	revision int64
 	keys     map[string]*etcdValue

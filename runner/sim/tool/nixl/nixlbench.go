@@ -72,7 +72,7 @@ type nixlbench struct {
 
 	// peer is known to the initiator once it has the target's metadata.
 	peer *nixlbench
-	// done has an entry for each row that the initiator has told this target of.
+	// done has an entry for each row whose end the initiator has reported to this target.
 	done chan struct{}
 	// gone is closed at the end of the process.
 	gone chan struct{}
@@ -160,7 +160,7 @@ func (b *nixlbench) run(ctx context.Context) int {
 // registration behind.
 func (b *nixlbench) start(ctx context.Context) int {
 	c, s, n := b.c, b.set, b.c.Node
-	// The order is that of the program's start: the first thing that is wrong is what is told.
+	// The checks have the order of the program's start: the first error is reported.
 	switch {
 	case !slices.Contains(nixlbenchBackends, s["backend"]):
 		return c.Fail(1, "Unsupported NIXLBench backend: %s", s["backend"])
@@ -187,7 +187,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 		// It goes before the environment.
 		env = func(name string) string {
 			if name == "UCX_NET_DEVICES" {
-				// A rank has one device, whose port UCX wants to be told.
+				// A rank has one device, and UCX wants the device with its port.
 				return s["device_list"] + ":1"
 			}
 			return c.Env(name)
@@ -420,8 +420,8 @@ func (b *nixlbench) row(size nixlbenchSize, seconds float64, k transfer, rnd *ra
 	return line.String()
 }
 
-// serve is the target's part: nothing, until it is told that a row is over. It
-// never notices that the initiator is gone.
+// serve is the target's part: it waits until the initiator reports the end of a row. It never notices that
+// the initiator is gone.
 func (b *nixlbench) serve(ctx context.Context) int {
 	for range b.sizes() {
 		if code := b.meet.barrier(ctx, "sync"); code != 0 {

@@ -202,7 +202,8 @@ func (e *etcdRuntime) join(ctx context.Context) (rank, code int) {
 		return 0, b.c.Fail(1, "Failed to acquire lock: connections to all backends failing; "+
 			"last error: UNAVAILABLE: %v\nFailed to setup ETCD runtime", err)
 	case rank >= 2:
-		// It takes the other two's registration with it, as the program does: whoever waits for them waits in vain.
+		// It removes the registration of the other two ranks, too, as the program does: a process that waits
+		// for them waits in vain.
 		e.clean(ctx)
 		return 0, b.c.Fail(1, "Rank %d is greater than or equal to global size 2\nFailed to setup ETCD runtime", rank)
 	}

@@ -291,8 +291,8 @@ func (p *program) serve(ctx context.Context) int {
 	n := p.c.Node
 	o := network.JSONObject{{"test", p.name}, {"role", p.role}}
 	not := append(slices.Clip(o), network.JSONObject{{"served", false}}...)
-	// It is looked at and not held, as require_free of agent.py does.
-	// Before the buffer is made: a port that is taken is told at once.
+	// As require_free of agent.py does, this looks at the port and does not hold it. It comes before the
+	// buffer is made, so that a port that is in use is reported at once.
 	busy := false
 	p.c.Locked(func() { busy = n.Listeners[p.listen] != nil || p.listen == 22 })
 	if busy {
@@ -507,8 +507,8 @@ func (p *program) load(ctx context.Context) int {
 // staging watches host memory while a GPU buffer is made, copied to the host and
 // back. The two share their memory: the buffer alone already shows.
 func (p *program) staging(ctx context.Context) int {
-	// The steps are those of the tutorial's run with 512 MiB: 523 more with the buffer, 511 with its copy on the
-	// host, 9 on the way back, and 11 that stay.
+	// The steps are those of the tutorial's run with 512 MiB: 523 more with the buffer, 511 with its copy on
+	// the host, 9 with the copy back, and 11 that stay.
 	const mb = 1 << 20
 	r := p.c.Node.Rack
 	gpu, fits := false, false
