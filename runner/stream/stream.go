@@ -420,6 +420,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, once bool) error {
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	var open atomic.Int64
+	var came atomic.Bool
 	for {
 		c, err := ln.Accept()
 		if err != nil {
@@ -438,7 +439,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, once bool) error {
 			if s.Gone != nil {
 				s.Gone(c.RemoteAddr(), err)
 			}
-			if open.Add(-1) == 0 && once && s.Tally.Bytes.Load() > 0 {
+			if err != nil || s.Tally.Bytes.Load()+s.Tally.Cut.Load() > 0 {
+				came.Store(true)
+			}
+			if open.Add(-1) == 0 && once && came.Load() {
 				ln.Close()
 			}
 		})
