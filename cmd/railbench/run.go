@@ -34,8 +34,9 @@ func runCommand(rig *rigFlags) *cobra.Command {
 		Use:   "run CELL…|PART…|--all",
 		Short: "Run cells without a screen",
 		Long: `Runs cells (tests and set-up steps; some change the network, and ask first) or the cells of
-parts, in the tutorial's order: railbench run ib-write-bw. Names: railbench list. Progress goes to stderr,
-the result to stdout.
+parts, in the tutorial's order: railbench run ib-write-bw. Names: railbench list.
+
+Progress goes to stderr, the result to stdout.
 
 With --timeout, what has not ended by then is INCONCLUSIVE. With --trust, scripts and
 programs of --session, --runbook, --inventory and the rig file run without a question.
