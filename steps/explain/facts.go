@@ -76,7 +76,7 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 		facts = append(facts, r.facts...)
 	}
 	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(a.line, b.line) })
-	return append(facts[:min(len(facts), mostFacts)], commands(t)...)
+	return slices.Concat(facts[:min(len(facts), mostFacts)], commands(t), mixed(t))
 }
 
 var complains = lazyregexp.New(`(?i)error|fail|warn|cannot|can't|could ?n|unable|invalid|denied|refused|not found|` +
@@ -96,6 +96,31 @@ func prose(s string) bool {
 		}
 	}
 	return words >= leastWords && float64(plain) >= leastShare*float64(words)
+}
+
+var collectiveRow = lazyregexp.New(`^ *(\d+ +\d+ +[a-z]\w+) +\w+ +-?\d+ +(\d.*)$`)
+
+// One size may stand twice by chance of the options.
+const leastMixed = 2
+
+// mixed is a fact of tables of nccl-tests whose rows stand twice with other figures, because each process ran alone.
+func mixed(t *text) []fact {
+	size, figures, twice := "", "", 0
+	for _, l := range t.lines {
+		m := collectiveRow.Regexp().FindStringSubmatch(l.text)
+		if m == nil {
+			continue
+		}
+		if m[1] == size && m[2] != figures {
+			if twice++; twice >= leastMixed {
+				f := factf(l.n, "nccl-tests printed %s bytes twice", strings.Fields(size)[0])
+				f.tool = "nccl-tests"
+				return []fact{f}
+			}
+		}
+		size, figures = m[1], m[2]
+	}
+	return nil
 }
 
 // commands are facts of what prompts ran.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -71,6 +72,9 @@ func (k *Knowledge) said(t text) (found []Found) {
 			}
 		}
 	}
+	if len(t.lines) > mostShort {
+		maps.DeleteFunc(told, func(i int, _ bool) bool { return k.Causes[i].Common })
+	}
 	for i, score := range best {
 		sure := ByWords
 		if !told[i] {
@@ -86,6 +90,9 @@ func (k *Knowledge) said(t text) (found []Found) {
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 	})
+	if len(found) > 0 && !found[0].common {
+		found = slices.DeleteFunc(found, func(f Found) bool { return f.common && !f.hint })
+	}
 	found = found[:min(len(found), mostMeant)]
 	return slices.DeleteFunc(found, func(f Found) bool {
 		return f.Sure == ByWords && float64(f.score-rank[ByWords]) < nearBest*float64(found[0].score-rank[ByWords])
