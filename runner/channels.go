@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// spares is how many supervisores wait on a connection at most. A cell runs its scripts in quick succession and several
+// spares is how many supervisors wait on a connection at most. A cell runs its scripts in quick succession and several
 // side by side, and an sshd allows ten channels a connection by default. What runs takes one that waits first.
 const spares = 3
 

@@ -563,7 +563,7 @@ func TestSSHLostConnection(t *testing.T) {
 	}
 }
 
-// spares are the processes of the supervisores that wait at an sshd, once one does.
+// spares are the processes of the supervisors that wait at an sshd, once one does.
 func spares(t *testing.T, s *nodetest.Sshd) (pids []string) {
 	t.Helper()
 	for range 200 {

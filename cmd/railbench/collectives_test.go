@@ -85,7 +85,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 			steps.Fail,
 			[]string{"2.28.9 and 2.27.7", "Run: railbench doctor nccl-version"},
 		},
-		"nccl-hang@spark-03": {steps.Inconclusive, []string{"timed out", "after 3 rows", "nccl-settings"}},
+		"nccl-hang@spark-03": {steps.Inconclusive, []string{"timed out", "ended after 3 rows", "nccl-settings"}},
 		"pcie-x2@spark-03": {
 			steps.Fail,
 			[]string{"GB/s of bus bandwidth", "roceP2p1s0f0 on spark-03 is x2"},

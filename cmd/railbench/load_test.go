@@ -24,7 +24,7 @@ var loadSymptoms = map[string]symptom{
 	"port-busy":        loadsSee("port 18515 on spark-01 is in use"),
 	"bad-cable":        loadsSee("rror counters", "symbol_error"),
 	"hot-adapter":      loadsSee("reached 1", "degrees", "Improve its airflow"), // it is warmer the longer it is loaded
-	"crossed":          loadsSee("timed out", "crossed rails"),
+	"crossed":          loadsSee("timed out", "arp-flux"),
 	"arp-flux":         loadsSee("packets stopped arriving", "arp-flux"),
 	"cable-unplugged":  loadsSee("rocep1s0f0 on spark-02", "Check its cable"),
 	"link-down":        loadsSee("rocep1s0f1 on spark-01 is DOWN", "switched off"),

@@ -65,8 +65,8 @@ func TestPairsNameTheFault(t *testing.T) {
 		{
 			4, "hog@spark-03", steps.Fail,
 			[]string{ // the rails share a PCIe link, and the traffic comes from spark-01
-				"Everything to spark-03 over rail 1 and rail 2, but not what comes from it", "72.",
-				"21.2 Gb/s", "Everything from spark-01 over rail 1 and rail 2, but not what goes to it",
+				"All traffic to spark-03 over rail 1 and rail 2, but not what comes from it", "72.",
+				"21.2 Gb/s", "All traffic from spark-01 over rail 1 and rail 2, but not what goes to it",
 			},
 		},
 		{3, "rail-ip-missing@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 2"}},

@@ -108,23 +108,19 @@ func overPath(rig steps.Rig, p steps.Path) (over, ends string) {
 	for _, e := range steps.Ends {
 		at[e] = fmt.Sprintf("%s %s", p.Netdevs[e].Name, p.Addrs[e])
 	}
-	over = "rail"
-	if n := railNumber(rig, p); n > 0 {
-		over = fmt.Sprintf("rail %d", n)
+	var nos []string
+	for _, n := range railNumbers(rig, p) {
+		nos = append(nos, fmt.Sprint(n))
 	}
-	if p.Bonded[0] || p.Bonded[1] {
+	switch {
+	case p.Bonded[0] || p.Bonded[1]:
 		over = "the bond"
+	case len(nos) > 1:
+		over = "rails " + registry.And(nos)
+	default:
+		over = strings.TrimSpace("rail " + registry.And(nos))
 	}
 	return over, at[steps.Here] + " to " + at[steps.Peer]
-}
-
-// railNumber is that of the one rail that a path leads over, counted from 1; 0 where that
-// is a bond, several, or none of the rig's pairs.
-func railNumber(rig steps.Rig, p steps.Path) int {
-	if all := railNumbers(rig, p); len(all) == 1 {
-		return all[0]
-	}
-	return 0
 }
 
 // railNumbers are those of the rails that a path leads over, counted from 1; none where that is a
