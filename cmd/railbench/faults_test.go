@@ -369,8 +369,9 @@ var symptoms = map[string]symptom{
 	},
 	"slow-rail": {seen: map[string][]string{
 		"nixl-transfer": {"over rail 1, expected at least"}, "nixl-single-dram": {"over rail 1, expected at least"},
-		"ucx-perftest": {"over rail 1, expected at least"}, "nixl-halves-dram": {"over rails 1 and 3, expected at least 175.8"},
-		"ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s, expected at least"},
+		"ucx-perftest":     {"over rail 1, expected at least"},
+		"nixl-halves-dram": {"over rails 1 and 3, expected at least 175.8"},
+		"ib-write-bw":      {"Rail 1 (rocep1s0f0)", "Gb/s, expected at least"},
 	}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},
