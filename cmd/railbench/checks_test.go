@@ -11,36 +11,21 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
 )
 
 // diagnose runs the checklist on the simulated rig and gives the object that --json
 // prints, the exit status and what stderr got.
-func diagnose(t *testing.T, args ...string) (doctorObject, int, string) {
+func diagnose(t *testing.T, args ...string) (doctor.Object, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "max", "--json"}, args...), strings.NewReader(""),
 		&stdout, &stderr)
-	var r doctorObject
+	var r doctor.Object
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
 	}
 	return r, code, stderr.String()
-}
-
-func (r doctorObject) wantCode(unreachable bool) int {
-	has := func(g steps.Grade) bool {
-		return slices.ContainsFunc(r.Checks, func(c checkObject) bool { return c.Verdict == g })
-	}
-	switch {
-	case unreachable:
-		return exitUnreachable
-	case has(steps.Fail):
-		return exitFail
-	case has(steps.Inconclusive):
-		return exitInconclusive
-	default:
-		return exitOK
-	}
 }
 
 // mayFind lists, by fault, the checks that may see it next to those that have to: it is not a fault of theirs, and
@@ -206,8 +191,8 @@ func TestEveryFaultIsFound(t *testing.T) {
 					t.Errorf("%s has nothing to do with it: %s: %s", c.ID, c.Verdict, c.Reason)
 				}
 			}
-			if wantCode := r.wantCode(f.Name == "peer-dead"); code != wantCode {
-				t.Errorf("exit %d, want %d: %s", code, wantCode, stderr)
+			if wanted := wantCode(r.Summary, f.Name == "peer-dead"); code != wanted {
+				t.Errorf("exit %d, want %d: %s", code, wanted, stderr)
 			}
 		})
 	}

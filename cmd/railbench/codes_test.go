@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // A codeGroup is what stands below one heading of steps/code.go.
@@ -104,7 +105,7 @@ func TestExplainsWhatThereIs(t *testing.T) {
 // How long a finding may be.
 const (
 	mostOfReason  = 40
-	mostOfFinding = mostLines
+	mostOfFinding = plain.MostLines
 )
 
 // Whatever a cell or a check comes to but a PASS has a code, whichever fault the rig has, and can be read at a glance.
@@ -134,7 +135,7 @@ func TestEveryVerdictHasACodeAndIsShort(t *testing.T) {
 					t.Errorf("%s says %d words: %s", c.ID, words, c.Reason)
 				}
 				var b strings.Builder
-				c.print(&b, "railbench doctor "+c.ID+" --fix", false)
+				plain.Check(&b, c, "railbench doctor "+c.ID+" --fix", false)
 				if lines := strings.Count(strings.Trim(b.String(), "\n"), "\n") + 1; lines > mostOfFinding {
 					t.Errorf("%s has %d lines:%s", c.ID, lines, b.String())
 				}

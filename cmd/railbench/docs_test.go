@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/tui/plain"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -715,7 +717,7 @@ func knowledgeChapters(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	paragraph := func(label, text string) {
-		hang(&b, "", "**"+label+":** "+text)
+		plain.Hang(&b, "", "**"+label+":** "+text)
 		b.WriteString("\n")
 	}
 	for _, c := range chapters {

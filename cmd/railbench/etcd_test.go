@@ -11,13 +11,14 @@ import (
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 )
 
 // meeting are cells that meet in an etcd, what needs none, and the summary.
 var meeting = []string{"etcd", "nixl-single-dram", "hosts", "ping", "summary"}
 
 // metOn runs them on nodes that are reached over SSH, as a real rig's are, and gives the verdicts.
-func metOn(t *testing.T, path, bin string, args ...string) map[string]cellObject {
+func metOn(t *testing.T, path, bin string, args ...string) map[string]headless.Cell {
 	t.Helper()
 	// A benchmark that ended before its own figures allow is INCONCLUSIVE, so this rig's clock is everybody's.
 	rig, config := servedRig(t, 1, func(port int) int { return port })
@@ -32,11 +33,11 @@ func metOn(t *testing.T, path, bin string, args ...string) map[string]cellObject
 	if err != nil {
 		t.Fatalf("%v: %s%s", err, out, &stderr)
 	}
-	var r runObject
+	var r headless.Object
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
-	cells := map[string]cellObject{}
+	cells := map[string]headless.Cell{}
 	for _, c := range r.Cells {
 		cells[c.ID] = c
 	}
@@ -86,11 +87,11 @@ func TestEtcdIsFound(t *testing.T) {
 		}
 	}
 	none := t.TempDir()
-	for name, found := range map[string]func(*testing.T) map[string]cellObject{
-		"go install": func(t *testing.T) map[string]cellObject {
+	for name, found := range map[string]func(*testing.T) map[string]headless.Cell{
+		"go install": func(t *testing.T) map[string]headless.Cell {
 			return metOn(t, none, filepath.Join(bin, "railbench"))
 		},
-		"go run": func(t *testing.T) map[string]cellObject {
+		"go run": func(t *testing.T) map[string]headless.Cell {
 			return metOn(t, filepath.Dir(goTool), goTool, "run", "./cmd/railbench")
 		},
 	} {

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -18,10 +15,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/explain"
 	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // Of a text that is longer, the beginning and the end are read.
@@ -97,7 +94,7 @@ func explainTexts(cmd *cobra.Command, files []string, asJSON bool) error {
 			if len(answers) > 1 {
 				sanitize.Fprintf(&b, "%s== %s\n", strings.Repeat("\n", min(i, 1)), a.File)
 			}
-			printAnswer(&b, a.Answer)
+			plain.Answer(&b, a.Answer)
 		}
 		err = sanitize.WriteText(out, b.String())
 	}
@@ -178,135 +175,11 @@ func headAndTail(in io.Reader) (string, explain.Omitted, error) {
 	return string(head[:end]) + string(tail), explain.Omitted{After: after, Lines: dropped}, nil
 }
 
-// Bounds of what is printed; --json has all.
-const (
-	mostSeenPrinted   = 25
-	mostCausesPrinted = 6
-)
-
-func printAnswer(b *strings.Builder, a explain.Answer) {
-	if len(a.Tools) > 0 {
-		hang(b, "read: ", strings.Join(a.Tools, ", "))
-	}
-	if a.LeftOut > 0 {
-		hang(b, "not read: ", fmt.Sprintf("%d lines in the middle of %d", a.LeftOut, a.Lines))
-	}
-	if len(a.Seen) > 0 {
-		sanitize.Fprintf(b, "\nSeen\n")
-		for i, f := range a.Seen {
-			if i == mostSeenPrinted {
-				hang(b, "  ", fmt.Sprintf("… and %d more (--json has all)", len(a.Seen)-i))
-				break
-			}
-			hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
-		}
-	}
-	if len(a.Causes) > 0 {
-		sanitize.Fprintf(b, "\nWhat follows\n")
-	}
-	for i, c := range a.Causes {
-		if i == mostCausesPrinted {
-			hang(b, "  ", fmt.Sprintf("… and %d less likely ones (--json has all)", len(a.Causes)-i))
-			break
-		}
-		printCause(b, i+1, c)
-	}
-	if len(a.Healthy) > 0 {
-		sanitize.Fprintf(b, "\nAs it should be\n")
-		for _, h := range a.Healthy {
-			hang(b, "  ", h.Title+linesOf(h))
-			hang(b, "      ", h.Why)
-			hang(b, "      next: ", h.Next)
-		}
-	}
-	if !a.Explained() {
-		sanitize.Fprintf(b, "\nNo cause is known for this text. Collect these outputs on both nodes, and try again:\n")
-		for i, c := range a.Collect {
-			hang(b, fmt.Sprintf("  %2d. ", i+1), c)
-		}
-	}
-	if a.UnknownLines > 0 {
-		sanitize.Fprintf(b, "\nNot understood: %s\n", steps.Counted(a.UnknownLines, "line"))
-		for _, f := range a.Unknown {
-			hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
-		}
-		if more := a.UnknownLines - len(a.Unknown); more > 0 {
-			sanitize.Fprintf(b, "  … and %d more\n", more)
-		}
-	}
-}
-
-// explainPage is what follows from a text, as a page of the workbench: a chapter for each cause.
+// explainPage is what follows from a text, as a page of the workbench.
 func explainPage(text string) string {
 	k, err := knowledge()
 	if err != nil {
 		return "# No explanation\n\n" + err.Error() + "\n"
 	}
-	a := k.Text(text, catalog.New().Tools, explain.Omitted{})
-	var b strings.Builder
-	// What stands in the text is code: it sets nothing.
-	code := func(s string) string { return "`" + strings.ReplaceAll(sanitize.Line(s), "`", "'") + "`" }
-	facts := func(title string, all []explain.Fact) {
-		if len(all) == 0 {
-			return
-		}
-		sanitize.Fprintf(&b, "## %s\n\n", title)
-		for _, f := range all[:min(len(all), mostSeenPrinted)] {
-			sanitize.Fprintf(&b, "- line %d: %s\n", f.Line, code(f.Text))
-		}
-		sanitize.Fprintf(&b, "\n")
-	}
-	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", steps.Counted(a.Lines, "line"))
-	if len(a.Tools) > 0 {
-		sanitize.Fprintf(&b, ", with output of %s", strings.Join(a.Tools, ", "))
-	}
-	sanitize.Fprintf(&b, ".\n\n")
-	if !a.Explained() {
-		sanitize.Fprintf(&b, "No cause is known for it. Collect these outputs on both nodes, and paste them here:\n\n")
-		for _, c := range a.Collect {
-			sanitize.Fprintf(&b, "- %s\n", code(c))
-		}
-		sanitize.Fprintf(&b, "\n")
-	}
-	for _, f := range slices.Concat(a.Causes, a.Healthy) {
-		sanitize.Fprintf(&b, "## %s\n\n**%s**%s. %s\n\n**Fix:** %s\n\n**Next:** %s\n\n", f.Title, f.Sure, linesOf(f), f.Why,
-			f.Fix, f.Next)
-		if len(f.Checks) > 0 {
-			sanitize.Fprintf(&b, "**Check:** `railbench doctor %s`\n\n", strings.Join(f.Checks, " "))
-		}
-	}
-	facts("Seen", a.Seen)
-	facts("Not understood", a.Unknown)
-	return sanitize.Markdown(b.String())
-}
-
-func linesOf(f explain.Found) string {
-	var all []string
-	for _, l := range f.Lines {
-		all = append(all, strconv.Itoa(l.Line))
-	}
-	all = slices.Compact(all)
-	switch len(all) {
-	case 0:
-		return ""
-	case 1:
-		return " (line " + all[0] + ")"
-	}
-	return " (lines " + strings.Join(all, ", ") + ")"
-}
-
-func printCause(b *strings.Builder, n int, c explain.Found) {
-	code := ""
-	if c.Code != "" {
-		code = ", code " + string(c.Code)
-	}
-	hang(b, fmt.Sprintf("  %d. ", n), fmt.Sprintf("%s [%s%s]%s", c.Title, c.Sure, code, linesOf(c)))
-	hang(b, "      why:   ", c.Why)
-	hang(b, "      fix:   ", c.Fix)
-	hang(b, "      next:  ", c.Next)
-	if len(c.Checks) > 0 {
-		hang(b, "      check: ", "railbench doctor "+strings.Join(c.Checks, " "))
-	}
-	hang(b, "      docs:  ", "railbench docs "+cmp.Or(c.Docs, "troubleshooting"))
-	hang(b, "      from:  ", c.Source)
+	return explain.Page(k.Text(text, catalog.New().Tools, explain.Omitted{}))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
 )
@@ -126,7 +127,7 @@ func exported(d *notebook.Document, form string, full bool) ([]byte, error) {
 }
 
 // sessionObject is what run --json would have printed of a session.
-func sessionObject(d *notebook.Document) runObject {
+func sessionObject(d *notebook.Document) headless.Object {
 	var cells []steps.Cell
 	ended := map[string]steps.CellEnded{}
 	for _, c := range d.Ran() {
@@ -140,11 +141,9 @@ func sessionObject(d *notebook.Document) runObject {
 			Verdict: s.Verdict, Bytes: s.Bytes, Log: s.Log,
 		}
 	}
-	r := newObject(d.Book.Rig, cells, ended)
-	// That which ran them, and not the one that exports.
-	r.Railbench = d.Railbench
+	r := headless.NewObject(d.Railbench, d.Book.Rig, cells, ended) // that which ran them, and not the one that exports
 	if r.Cells == nil {
-		r.Cells = []cellObject{}
+		r.Cells = []headless.Cell{}
 	}
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 )
 
 // farRig is the simulated rig, served over SSH behind bad links: a rig file and an ssh
@@ -79,7 +80,7 @@ func TestCellsOverBadLinks(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
-			var r runObject
+			var r headless.Object
 			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
 )
 
 // A trace is how one fault shows next to another: a code, with a word of its text where another fault has the code,
@@ -103,13 +104,13 @@ func twoFaults(t *testing.T, a, b string) {
 		if !own.cell.shows(c.Code, nil, c.Reason, c.Findings) && !hides(by, fault) {
 			t.Errorf("the cell does not name %s: %s", fault, steps.Verdict{Reason: c.Reason, Findings: c.Findings}.Said())
 		}
-		named := slices.ContainsFunc(d.Checks, func(c checkObject) bool {
+		named := slices.ContainsFunc(d.Checks, func(c doctor.Check) bool {
 			return c.Verdict > steps.Pass && own.check.shows(c.Code, c.Codes, c.Reason, c.Findings)
 		})
 		if named {
 			continue
 		}
-		hidden := slices.ContainsFunc(d.Checks, func(c checkObject) bool {
+		hidden := slices.ContainsFunc(d.Checks, func(c doctor.Check) bool {
 			second := slices.ContainsFunc(c.Evidence, func(e steps.Evidence) bool {
 				text, _ := e.Value.(string)
 				return strings.HasPrefix(text, "A second cause")

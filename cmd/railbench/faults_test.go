@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 )
 
 // A symptom is what a fault has to do to the verdicts.
@@ -414,8 +415,8 @@ func TestHealthyRig(t *testing.T) {
 		t.Run("seed "+seed, func(t *testing.T) {
 			t.Parallel()
 			r, code, _ := headlessly(t, "--all", "--seed", seed)
-			if wantCode := r.wantCode(false); code != wantCode {
-				t.Errorf("exit %d, want %d", code, wantCode)
+			if wanted := wantCode(r.Summary, false); code != wanted {
+				t.Errorf("exit %d, want %d", code, wanted)
 			}
 			for _, c := range r.Cells {
 				if c.Verdict != steps.Pass || c.Reason == "" || len(c.Evidence) == 0 {
@@ -466,8 +467,8 @@ func TestFaults(t *testing.T) {
 			for _, c := range r.Cells {
 				want.check(t, c)
 			}
-			if wantCode := r.wantCode(f.Name == "peer-dead"); code != wantCode {
-				t.Errorf("exit %d, want %d: %s", code, wantCode, stderr)
+			if wanted := wantCode(r.Summary, f.Name == "peer-dead"); code != wanted {
+				t.Errorf("exit %d, want %d: %s", code, wanted, stderr)
 			}
 		})
 	}
@@ -485,7 +486,7 @@ func (s symptom) names(id string) bool {
 	return s.seen[id] != nil || s.skipped[id] != nil || s.says[id] != nil || slices.Contains(s.may, id)
 }
 
-func (s symptom) check(t *testing.T, c cellObject) {
+func (s symptom) check(t *testing.T, c headless.Cell) {
 	t.Helper()
 	words, seen := s.seen[c.ID]
 	lacks, skipped := s.skipped[c.ID]
@@ -509,13 +510,13 @@ func (s symptom) check(t *testing.T, c cellObject) {
 }
 
 // wantCode is the exit status that follows from the verdicts.
-func (r runObject) wantCode(unreachable bool) int {
+func wantCode(summary map[string]int, unreachable bool) int {
 	switch {
 	case unreachable:
 		return exitUnreachable
-	case slices.ContainsFunc(r.Cells, func(c cellObject) bool { return c.Verdict == steps.Fail }):
+	case summary[steps.Fail.String()] > 0:
 		return exitFail
-	case slices.ContainsFunc(r.Cells, func(c cellObject) bool { return c.Verdict == steps.Inconclusive }):
+	case summary[steps.Inconclusive.String()] > 0:
 		return exitInconclusive
 	default:
 		return exitOK

@@ -19,33 +19,46 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // roundTheGate are the calls that write and clean nothing, each with the reason why it is
 // right where it stands.
 var roundTheGate = map[string]string{
-	"doctor.go b.WriteString": "a text that the gate writes as a whole",
-	"doctor.go b.WriteByte":   "a text that the gate writes as a whole",
-	"docs.go io.WriteString":  "a page of railbench's own, with its styles on a terminal",
-	"new.go f.Write":          "a runbook of railbench's own",
-	"rigfile.go f.Write":      "a rig file, never a terminal",
-	"workbench.go back.Write": "a runbook's file, never a terminal",
-	"main.go os.Stdout":       "handed to the gate",
-	"main.go os.Stderr":       "handed to the gate",
-	"main.go w.To":            "asked whether it is a terminal",
-	"virtual.go w.To":         "a shell on a virtual machine has the terminal to itself",
-	"record.go screen.Write":  "what the screen has cleaned, to the terminal that it is drawn on",
+	"tui/plain/doctor.go b.WriteString": "a text that the gate writes as a whole",
+	"tui/plain/doctor.go b.WriteByte":   "a text that the gate writes as a whole",
+	"docs.go io.WriteString":            "a page of railbench's own, with its styles on a terminal",
+	"new.go f.Write":                    "a runbook of railbench's own",
+	"rigfile.go f.Write":                "a rig file, never a terminal",
+	"workbench.go back.Write":           "a runbook's file, never a terminal",
+	"main.go os.Stdout":                 "handed to the gate",
+	"main.go os.Stderr":                 "handed to the gate",
+	"main.go w.To":                      "asked whether it is a terminal",
+	"virtual.go w.To":                   "a shell on a virtual machine has the terminal to itself",
+	"record.go screen.Write":            "what the screen has cleaned, to the terminal that it is drawn on",
 }
 
-// TestNothingGoesRoundTheGate looks at every call of this package that could write to a
-// terminal or a pipe.
+// printing are the packages whose functions get what this one prints to.
+var printing = []string{"steps/headless", "steps/doctor", "tui/plain"}
+
+// TestNothingGoesRoundTheGate looks at every call of this package, and of those that print for it, that could write to
+// a terminal or a pipe.
 func TestNothingGoesRoundTheGate(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, folder := range printing {
+		more, err := filepath.Glob("../../" + folder + "/*.go")
+		if err != nil || more == nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+		files = append(files, more...)
 	}
 	gated, used := 0, map[string]bool{}
 	for _, name := range files {
@@ -57,6 +70,7 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		name := strings.TrimPrefix(name, "../../")
 		ast.Inspect(f, func(n ast.Node) bool {
 			what := ""
 			switch n := n.(type) {
@@ -221,10 +235,7 @@ func TestForgedNode(t *testing.T) {
 		}}
 	}
 	checks := b.options.Tutorial.Checks()
-	d := doctor{
-		Follower: &session.Follower{Ended: map[string]steps.CellEnded{}}, tutorial: b.options.Tutorial,
-		fixed: map[string]bool{},
-	}
+	d := doctor.New(&session.Follower{Ended: map[string]steps.CellEnded{}}, b.options.Tutorial, io.Discard)
 	for _, c := range checks {
 		d.Ended[c.ID] = ended[cells[0].ID]
 	}
@@ -235,17 +246,19 @@ func TestForgedNode(t *testing.T) {
 		question.Places[i].Script, question.Places[i].HandOver = "true\n", "true\n"
 	}
 	prints := map[string]func(w io.Writer){
-		"dry run": func(w io.Writer) { writePlan(w, b.options, rig, cells) },
-		"result":  func(w io.Writer) { _ = newListing(w, rig, cells).rest(newObject(rig, cells, ended)) },
-		"JSON":    func(w io.Writer) { _ = writeJSON(w, newObject(rig, cells, ended)) },
+		"dry run": func(w io.Writer) { headless.WritePlan(w, b.options, rig, cells) },
+		"result": func(w io.Writer) {
+			_ = headless.NewListing(w, rig, cells).Rest(headless.NewObject("test", rig, cells, ended))
+		},
+		"JSON": func(w io.Writer) { _ = writeJSON(w, headless.NewObject("test", rig, cells, ended)) },
 		"figures": func(w io.Writer) {
 			p := newPrinter(w, true, true)
 			for _, e := range ended {
-				_ = p.print(e.Verdict)
+				_ = p.Print(e.Verdict)
 			}
 		},
-		"init":   func(w io.Writer) { describe(w, rig) },
-		"doctor": func(w io.Writer) { _ = d.object(rig, checks).print(w, true, (&bench{}).fixes) },
+		"init":   func(w io.Writer) { headless.Describe(w, rig) },
+		"doctor": func(w io.Writer) { _ = plain.Doctor(w, d.Object("test", rig, checks), true, (&bench{}).fixes) },
 		"a change": func(w io.Writer) {
 			sanitize.Fprintf(w, "%s\n", describeChange(undo.Entry{
 				Cell:  text,

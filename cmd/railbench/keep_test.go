@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -62,14 +63,14 @@ func TestNoSecretIsSaved(t *testing.T) {
 	s := session.New(b.options)
 	b.onState = s.State
 	s.Open()
-	h := newHeadless(s, io.Discard, false)
+	h := follow(s, io.Discard, false)
 	cells, err := b.options.Tutorial.Select("mtu", "bond-setup", "bond-teardown")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var journals strings.Builder
 	for _, c := range cells {
-		h.run(t.Context(), []steps.Cell{c})
+		h.RunAll(t.Context(), []steps.Cell{c})
 		journal, err := os.ReadFile(notebook.JournalPath(path))
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +138,7 @@ func TestSessionAndReport(t *testing.T) {
 			s.Log != c.Log || s.Output.Len() == 0 {
 			t.Errorf("%s: the file has %+v, the report %+v", c.ID, s.Verdict, c)
 		}
-		if len(total(d.Book.Rig, s.Bytes)) != len(c.Rails) {
+		if len(headless.Total(d.Book.Rig, s.Bytes)) != len(c.Rails) {
 			t.Errorf("%s: the file has the bytes of %d rails, the report of %d", c.ID, len(s.Bytes), len(c.Rails))
 		}
 	}

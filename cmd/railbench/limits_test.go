@@ -46,7 +46,7 @@ func TestMoreThanThereIsTimeFor(t *testing.T) {
 		t.Run(c.cell+" "+c.param, func(t *testing.T) {
 			t.Parallel()
 			r, _, _ := headlessly(t, c.cell, "-p", c.param)
-			got := r.cell(t, c.cell)
+			got := cellOf(t, r, c.cell)
 			if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
 				t.Errorf("%s: %s", got.Verdict, got.Reason)
 			}

@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +18,7 @@ import (
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/tui/theme"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // pairsFlags are those of railbench pairs.
@@ -254,7 +252,10 @@ func (f pairsFlags) print(out io.Writer, m *pairs.Matrix) error {
 		return unwritten(err)
 	}
 	if !f.json {
-		return showPairs(out, m)
+		if err := showPairs(out, m); err != nil {
+			return unwritten(err)
+		}
+		return nil
 	}
 	text, err := m.JSON(version())
 	if err == nil {
@@ -287,40 +288,7 @@ func (f pairsFiles) save(m *pairs.Matrix) error {
 // showPairs prints the maps, the causes and the verdict, which comes last, where a terminal shows it.
 func showPairs(out io.Writer, m *pairs.Matrix) error {
 	width := columns(out) // in a pipe or a file a sentence stays one line
-	return drawPairs(out, m, cmp.Or(width, 80), cmp.Or(width, math.MaxInt))
-}
-
-// drawPairs draws the maps into width columns and breaks sentences at words columns.
-func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
-	j := m.Judge()
-	say := func(first, rest, text string) (err error) {
-		for _, line := range theme.Wrap(text, words, first, rest) {
-			_, err = sanitize.Fprintln(out, line)
-		}
-		return err
-	}
-	for _, what := range pairs.Measures {
-		_ = say("", "", m.Title(what))
-		for _, line := range m.Map(what, width) {
-			sanitize.Fprintln(out, line.Text)
-		}
-		_ = say("", "", m.Scale(what))
-		sanitize.Fprintln(out)
-	}
-	for _, line := range m.Key() {
-		_ = say("", "", line)
-	}
-	sanitize.Fprintln(out)
-	indent := strings.Repeat(" ", min(18, words/4))
-	for _, c := range j.Causes {
-		_ = say("", indent, fmt.Sprintf("%-17s %s", c.State, c.Text))
-		_ = say(indent, indent, c.Evidence)
-	}
-	// A writer that failed once fails from then on.
-	if err := say("", "", fmt.Sprintf("%s  %s  %s", j.Grade, m.Elapsed.Round(time.Second), j.Brief)); err != nil {
-		return unwritten(err)
-	}
-	return nil
+	return plain.Pairs(out, m, cmp.Or(width, 80), cmp.Or(width, math.MaxInt))
 }
 
 // readPairs reads a saved matrix that a user names.
@@ -388,44 +356,16 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't co
 			for _, now := range both[0].Rewired(both[1]) {
 				sanitize.Fprintf(cmd.OutOrStdout(), "other hardware: %s\n", now)
 			}
-			return comparePairs(cmd.OutOrStdout(), both[0], both[1], percent/100)
+			worse, err := plain.PairsCompared(cmd.OutOrStdout(), both[0], both[1], percent/100)
+			switch {
+			case err != nil:
+				return unwritten(err)
+			case worse > 0:
+				return status{code: exitFail}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&threshold, "threshold", "5%", "how much a figure may change before that is better or worse")
 	return cmd
-}
-
-// mostChanges is how many changed figures are printed.
-const mostChanges = 50
-
-func comparePairs(out io.Writer, a, b *pairs.Matrix, share float64) error {
-	all := pairs.Compare(a, b, share)
-	worse := 0
-	for i, c := range all {
-		if c.Worse {
-			worse++
-		}
-		if i >= mostChanges {
-			continue
-		}
-		word := "better"
-		if c.Worse {
-			word = "worse"
-		}
-		sanitize.Fprintf(out, "%-7s %s of %s: %s (%s), was %s (%s)\n", word, c.What, c.Words, pairs.Shown(c.What, c.B),
-			c.States[1],
-			pairs.Shown(c.What, c.A), c.States[0])
-	}
-	if len(all) > mostChanges {
-		sanitize.Fprintf(out, "and %d more: pairs show --csv has every figure\n", len(all)-mostChanges)
-	}
-	was, is := a.Judge(), b.Judge()
-	if _, err := sanitize.Fprintf(out, "%d worse, %d better; %s, was %s\n", worse, len(all)-worse, is.Grade,
-		was.Grade); err != nil {
-		return unwritten(err)
-	}
-	if worse > 0 {
-		return status{code: exitFail}
-	}
-	return nil
 }

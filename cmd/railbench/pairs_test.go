@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // openPairs is the simulated rig of some nodes with a session for their pairs.
@@ -412,7 +413,7 @@ func TestPairsOnNarrowTerminals(t *testing.T) {
 	}
 	for _, width := range []int{24, 41, 60, 80, 200} {
 		var out strings.Builder
-		if err := drawPairs(&out, m, width, width); err != nil {
+		if err := plain.Pairs(&out, m, width, width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {

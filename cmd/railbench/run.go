@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -128,13 +127,13 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	b.tellWaits(cmd.ErrOrStderr())
 	s := session.New(b.options)
 	b.onState = s.State
-	headless := newHeadless(s, cmd.ErrOrStderr(), f.verbose)
-	list := newListing(cmd.OutOrStdout(), named(b), cells)
+	ran := follow(s, cmd.ErrOrStderr(), f.verbose)
+	list := headless.NewListing(cmd.OutOrStdout(), named(b), cells)
 	if !f.json {
-		headless.ended = list.ended
+		ran.OnEnded = list.Ended
 	}
 	s.Open()
-	headless.run(ctx, cells)
+	ran.RunAll(ctx, cells)
 	found, probed := s.Rig()
 	unreachable := s.Unreachable()
 	closed, unsaved := finish(s, cmd.ErrOrStderr())
@@ -143,17 +142,17 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if !probed {
 		found = named(b)
 	}
-	result := newObject(found, cells, headless.Ended)
+	result := headless.NewObject(version(), found, cells, ran.Ended)
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
-		err = list.rest(result)
+		err = list.Rest(result)
 		if err == nil {
-			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, headless.Ended)
+			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).Summaries(cells, ran.Ended)
 		}
 	}
 	if f.junit != "" {
-		err = errors.Join(err, results(found, cells, headless.Ended).WriteJUnit(f.junit))
+		err = errors.Join(err, results(found, cells, ran.Ended).WriteJUnit(f.junit))
 	}
 	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
@@ -211,142 +210,21 @@ func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []ste
 	if err != nil {
 		return status{exitUnreachable, err}
 	}
-	writePlan(out, b.options, rig, cells)
+	headless.WritePlan(out, b.options, rig, cells)
 	return nil
 }
 
-// writePlan writes what running cells on a rig would execute.
-func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Cell) {
-	for i, p := range session.Plan(o, rig, cells) {
-		if i > 0 {
-			sanitize.Fprintln(out)
+// follow is a session that is followed on out; verbose with outputs and figures.
+func follow(s *session.Session, out io.Writer, verbose bool) *headless.Runner {
+	h := headless.New(s, out, verbose)
+	if verbose {
+		h.Figures = func(v steps.Verdict) {
+			p := newPrinter(out, h.Book.Rig.Simulated, true)
+			p.Indent = "    "
+			p.Print(v) //nolint:errcheck // progress: a closed stderr can't be reported
 		}
-		what := []string{p.Cell.ID}
-		if p.Role.Name != "" {
-			what = append(what, p.Role.Name)
-		}
-		if p.Pair >= 0 {
-			what = append(what, fmt.Sprintf("rail %d", p.Pair+1))
-		}
-		if p.Note != "" {
-			sanitize.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
-			continue
-		}
-		where := o.Where[p.Node]
-		simulated := ""
-		if rig.Simulated {
-			simulated = " SIMULATED"
-		}
-		asRoot := ""
-		if p.Script.Root {
-			asRoot = ", as root"
-		}
-		sanitize.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "),
-			o.Nodes[p.Node].Name(), where, asRoot, simulated, sanitize.Several(p.Script.Text()))
 	}
-}
-
-// A headless follows a session and says what happens on stderr.
-type headless struct {
-	*session.Follower
-	out     io.Writer
-	verbose bool
-	said    string // the last complaint about a connection
-	unsaved string // the same about saving
-	unkept  bool   // whether the log's failed write was reported: each cell's log has its own name
-	// ended gets each verdict that is printed elsewhere; nil if the progress shows the verdicts.
-	ended func(steps.CellEnded)
-}
-
-func newHeadless(s *session.Session, out io.Writer, verbose bool) *headless {
-	h := &headless{out: out, verbose: verbose}
-	h.Follower = session.Follow(s, h.tell)
 	return h
-}
-
-// run runs the cells one after the other; a FAIL does not stop it, a node that
-// cannot be reached does.
-func (h *headless) run(ctx context.Context, cells []steps.Cell) {
-	for _, c := range cells {
-		// A FAIL empties the queue after it was reported; this cell must not be in the queue then.
-		_ = h.Session.Wait(ctx) // that ctx has ended is seen below
-		switch {
-		case ctx.Err() != nil:
-			h.Leave(c.ID, session.Reason(ctx))
-		// The first cell says itself what it is about a node; each after it would wait for that as long again.
-		case h.Session.Unreachable() != nil && len(h.Ended) > 0:
-			node := "a node"
-			if e, ok := errors.AsType[*runner.Error](h.Session.Unreachable()); ok {
-				node = e.Node
-			}
-			h.Leave(c.ID, "an earlier cell could not reach "+node+". Run: railbench doctor nodes")
-		default:
-			h.Run(ctx, c.ID)
-		}
-	}
-}
-
-// report reports one event.
-func (h *headless) tell(e steps.Event) {
-	switch e := e.(type) {
-	case steps.CellStarted:
-		c, _ := h.Book.Tutorial.Cell(e.Cell)
-		sanitize.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
-	case steps.CellPrinted:
-		h.lines(e)
-	case steps.NodeChanged:
-		// Each reconnection has its own; the same complaint twice says no more.
-		if e.State == runner.Disconnected && e.Why != h.said {
-			h.said = e.Why
-			sanitize.Fprintf(h.out, "  %s\n", e.Why)
-		}
-	case steps.Saved:
-		if e.Why != "" && e.Why != h.unsaved {
-			h.unsaved = e.Why
-			sanitize.Fprintf(h.out, "  %s\n", e.Why)
-		}
-	case steps.CellEnded:
-		took := e.Elapsed.Round(100 * time.Millisecond)
-		if h.ended == nil {
-			sanitize.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, took, e.Verdict.Reason)
-		} else {
-			sanitize.Fprintf(h.out, "  %s  %s\n", e.Verdict.Grade, took)
-			h.ended(e)
-		}
-		h.figures(e)
-		if e.Unkept != "" && !h.unkept && !h.verbose {
-			h.unkept = true
-			sanitize.Fprintf(h.out, "  %s\n", e.Unkept)
-		}
-	}
-}
-
-// figures prints what a cell measured. Those of railbench's own cells are part of
-// the result.
-func (h *headless) figures(e steps.CellEnded) {
-	c, ok := h.Book.Tutorial.Cell(e.Cell)
-	if !h.verbose || !ok || c.Own != "" {
-		return
-	}
-	p := newPrinter(h.out, h.Book.Rig.Simulated, true)
-	p.indent = "    "
-	p.print(e.Verdict) //nolint:errcheck // progress: a closed stderr can't be reported
-}
-
-func (h *headless) lines(e steps.CellPrinted) {
-	if !h.verbose {
-		return
-	}
-	if e.Dropped > 0 {
-		sanitize.Fprintf(h.out, "    … %d lines are only in the log\n", e.Dropped)
-	}
-	for _, l := range e.Lines {
-		from := l.From
-		if l.Kind == steps.Note {
-			from = "·"
-		}
-		sanitize.Fprintf(h.out, "    %s  %s\n", from, l.Text)
-	}
 }
 
 // What flags of several commands do.
@@ -360,242 +238,7 @@ func results(rig steps.Rig, all []steps.Cell, ended map[string]steps.CellEnded) 
 	return notebook.Results{Program: version(), Rig: rig, Cells: all, Ended: ended, Evidence: cells.Evidence}
 }
 
-// runObject is what run --json prints; scripts rely on its keys.
-type runObject struct {
-	Railbench string         `json:"railbench"`
-	Rig       rigObject      `json:"rig"`
-	Cells     []cellObject   `json:"cells"`
-	Summary   map[string]int `json:"summary"`
-}
-
-type rigObject struct {
-	Name      string       `json:"name"`
-	Simulated bool         `json:"simulated"`
-	Nodes     []nodeObject `json:"nodes"`
-	Rails     []railObject `json:"rails"`
-}
-
-type nodeObject struct {
-	Name   string `json:"name"`
-	End    string `json:"end"`
-	Where  string `json:"where"`
-	Host   string `json:"host"`
-	Kernel string `json:"kernel"`
-	OS     string `json:"os"`
-}
-
-// about is what a node is, for people.
-func (n nodeObject) about() string {
-	return strings.Join(slices.DeleteFunc([]string{n.Where, n.OS, n.Kernel}, func(s string) bool { return s == "" }), ", ")
-}
-
-type railObject struct {
-	Node     string  `json:"node"`
-	Dev      string  `json:"dev"`
-	Netdev   string  `json:"netdev"`
-	Address  string  `json:"address"`
-	Pair     int     `json:"pair"` // 1 is RAIL1; 0 where nothing is at the other end
-	GIDIndex int     `json:"gidIndex"`
-	MTU      int     `json:"mtu"`
-	PCI      string  `json:"pci"`
-	PCIeGTps float64 `json:"pcieGTps"`
-	Lanes    int     `json:"pcieLanes"`
-	LinkGbps float64 `json:"linkGbps"`
-	State    string  `json:"state"`
-}
-
-type cellObject struct {
-	ID        string           `json:"id"`
-	Part      string           `json:"part"`
-	Title     string           `json:"title"`
-	Verdict   steps.Grade      `json:"verdict"`
-	Reason    string           `json:"reason"`
-	Code      steps.Code       `json:"code,omitempty"`
-	Codes     []steps.Code     `json:"codes,omitempty"`
-	Decided   steps.Witness    `json:"decided,omitempty"`
-	Findings  []steps.Found    `json:"findings,omitempty"`
-	Advice    []steps.Found    `json:"advice,omitempty"`
-	Evidence  []steps.Evidence `json:"evidence"`
-	Figures   []steps.Figure   `json:"figures"`
-	Exit      *int             `json:"exit"` // null where nothing ran
-	ElapsedMS int64            `json:"elapsedMS"`
-	Rails     []bytesObject    `json:"rails"`
-	Tables    []steps.Table    `json:"tables,omitempty"`
-	Charts    []steps.Chart    `json:"charts,omitempty"`
-	Log       string           `json:"log,omitempty"`
-}
-
-type bytesObject struct {
-	Node    string `json:"node"`
-	Rail    string `json:"rail"`
-	TxBytes uint64 `json:"txBytes"`
-	RxBytes uint64 `json:"rxBytes"`
-}
-
-// grades are the verdicts in the order of a summary.
-var grades = []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped}
-
-// newObject is what cells came to. A cell's lists are empty and not null, and grades that none has are 0, so
-// that scripts need not ask.
-func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) runObject {
-	r := runObject{
-		Railbench: version(), Rig: rigObject{Name: rig.Name, Simulated: rig.Simulated, Rails: []railObject{}},
-		Summary: map[string]int{},
-	}
-	for i, n := range rig.Nodes {
-		e := steps.End(i)
-		r.Rig.Nodes = append(r.Rig.Nodes, nodeObject{n.Name, e.String(), n.Where, n.Host, n.Kernel, n.OS})
-		for i, rail := range n.Rails {
-			pair := 1 + slices.IndexFunc(rig.Pairs, func(p steps.Pair) bool { return e <= steps.Peer && p.Rails[e] == i })
-			r.Rig.Rails = append(r.Rig.Rails, railObject{
-				Node: n.Name, Dev: rail.Dev, Netdev: rail.Netdev.Name, Address: rail.Addr, Pair: pair, GIDIndex: rail.GIDIndex,
-				MTU: rail.MTU, PCI: rail.PCI.Addr, PCIeGTps: rail.PCI.GTps,
-				Lanes: rail.PCI.Width, LinkGbps: rail.RateGbps, State: rail.State,
-			})
-		}
-	}
-	for _, g := range grades {
-		r.Summary[g.String()] = 0
-	}
-	for _, c := range cells {
-		e := ended[c.ID]
-		cell := cellObject{
-			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
-			Code: e.Verdict.Code, Codes: e.Verdict.Codes,
-			Decided: e.Verdict.Decided, Findings: e.Verdict.Findings, Advice: e.Verdict.Advice,
-			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
-			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
-			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
-			Charts: marked(rig, e.Verdict.Charts, func(c *steps.Chart) *string { return &c.Title }),
-		}
-		if cell.Evidence == nil {
-			cell.Evidence = []steps.Evidence{}
-		}
-		if cell.Figures == nil {
-			cell.Figures = []steps.Figure{}
-		}
-		if e.HasExit {
-			cell.Exit = &e.Exit.Code
-		}
-		cell.Rails = append(cell.Rails, total(rig, e.Bytes)...)
-		r.Cells = append(r.Cells, cell)
-		r.Summary[e.Verdict.Grade.String()]++
-	}
-	return r
-}
-
-// marked are the figures with SIMULATED in their titles, where they are: each may be
-// taken out of the object and shown alone.
-func marked[T any](rig steps.Rig, all []T, title func(*T) *string) []T {
-	if !rig.Simulated {
-		return all
-	}
-	all = slices.Clone(all)
-	for i := range all {
-		text := title(&all[i])
-		*text = strings.TrimSpace(*text + " SIMULATED")
-	}
-	return all
-}
-
-// total adds up the stages of a cell. A rail whose counters were not known in
-// one of them is left out: part of a sum would read as the whole.
-func total(rig steps.Rig, bytes []steps.RailBytes) []bytesObject {
-	type key struct {
-		end steps.End
-		dev string
-	}
-	sums := map[key]*bytesObject{}
-	unknown := map[key]bool{}
-	var order []key
-	for _, b := range bytes {
-		k := key{b.End, b.Dev}
-		if sums[k] == nil {
-			sums[k] = &bytesObject{Node: rig.At(b.End).Name, Rail: b.Dev}
-			order = append(order, k)
-		}
-		unknown[k] = unknown[k] || !b.Known
-		sums[k].TxBytes += b.Tx
-		sums[k].RxBytes += b.Rx
-	}
-	var out []bytesObject
-	for _, k := range order {
-		if !unknown[k] {
-			out = append(out, *sums[k])
-		}
-	}
-	return out
-}
-
 func writeJSON(out io.Writer, v any) error { return sanitize.JSON(out, v) }
-
-// A listing is the result of a run for people, on stdout: a line for each cell as soon as it has ended.
-type listing struct {
-	out   io.Writer
-	rig   steps.Rig
-	wide  int // of the longest cell's name
-	began bool
-	done  map[string]bool
-	err   error // the first
-}
-
-func newListing(out io.Writer, rig steps.Rig, cells []steps.Cell) *listing {
-	l := &listing{out: out, rig: rig, done: map[string]bool{}}
-	for _, c := range cells {
-		l.wide = max(l.wide, len(c.ID))
-	}
-	return l
-}
-
-func (l *listing) print(format string, args ...any) {
-	if l.err == nil {
-		_, l.err = sanitize.Fprintf(l.out, format, args...)
-	}
-}
-
-// cell prints a cell's verdict, and below it the findings that its reason only counts.
-func (l *listing) cell(id string, grade steps.Grade, reason string, findings []steps.Found) {
-	if !l.began {
-		l.began = true
-		simulated := ""
-		if l.rig.Simulated {
-			simulated = "  SIMULATED"
-		}
-		l.print("rig %s%s\n", l.rig.Name, simulated)
-	}
-	l.print("%-12s  %-*s  %s\n", grade, l.wide, id, reason)
-	for _, f := range findings[min(1, len(findings)):] { // the reason has the first
-		l.print("%-12s  %-*s  + %s: %s\n", "", l.wide, "", f.Grade, f.Text)
-	}
-	l.done[id] = true
-}
-
-// ended prints a cell's verdict.
-func (l *listing) ended(e steps.CellEnded) {
-	l.cell(e.Cell, e.Verdict.Grade, e.Verdict.Reason, e.Verdict.Findings)
-}
-
-// rest prints the cells that did not begin, and the sums.
-func (l *listing) rest(r runObject) error {
-	for _, c := range r.Cells {
-		if !l.done[c.ID] {
-			l.cell(c.ID, c.Verdict, c.Reason, c.Findings)
-		}
-	}
-	l.print("%s\n", sums(r.Summary))
-	return l.err
-}
-
-// sums are the grades with how often each was given.
-func sums(summary map[string]int) string {
-	var all []string
-	for _, g := range grades {
-		if n := summary[g.String()]; n > 0 {
-			all = append(all, fmt.Sprintf("%d %s", n, g))
-		}
-	}
-	return strings.Join(all, ", ")
-}
 
 // outcome is the exit status that follows from the grades.
 func outcome(summary map[string]int) error {

@@ -20,17 +20,18 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
 // headlessly runs cells on the simulated rig and gives the object that --json
 // prints, the exit status and what stderr got.
-func headlessly(t *testing.T, args ...string) (runObject, int, string) {
+func headlessly(t *testing.T, args ...string) (headless.Object, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := Main(append([]string{"run", "--rig", "sim", "--speed", "max", "--json", "--yes"}, args...),
 		strings.NewReader(""), &stdout, &stderr)
-	var r runObject
+	var r headless.Object
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
 	}
@@ -266,21 +267,6 @@ func TestAssignmentsQuote(t *testing.T) {
 	}
 }
 
-// A rail's sum over the stages is left out where a stage doesn't know it.
-func TestTotal(t *testing.T) {
-	t.Parallel()
-	rig := steps.Rig{Nodes: []steps.Node{{Name: "a"}, {No: 1, Name: "b"}}}
-	got := total(rig, []steps.RailBytes{
-		{End: steps.Here, Dev: "x", Tx: 1, Rx: 2, Known: true},
-		{End: steps.Peer, Dev: "x", Tx: 3, Rx: 4, Known: true},
-		{End: steps.Here, Dev: "x", Tx: 10, Rx: 20, Known: true},
-		{End: steps.Peer, Dev: "x"},
-	})
-	if d := cmp.Diff([]bytesObject{{"a", "x", 11, 22}}, got); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestStatusOfAReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -299,7 +285,7 @@ func TestStatusOfAReport(t *testing.T) {
 			ended[g.String()] = steps.CellEnded{Verdict: steps.Verdict{Grade: g}}
 		}
 		got := exitOK
-		if err := outcome(newObject(steps.Rig{}, cells, ended).Summary); err != nil {
+		if err := outcome(headless.NewObject("", steps.Rig{}, cells, ended).Summary); err != nil {
 			got = err.(status).code //nolint:errorlint // outcome gives nothing else
 		}
 		if got != c.want {

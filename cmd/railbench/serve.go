@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/crowd"
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/web"
@@ -108,13 +109,13 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}
 	defer stage.close()
 	sanitize.Fprintf(cmd.OutOrStdout(), "%s\n", where)
-	headless := newHeadless(s, out, false)
-	told := headless.Tell
-	headless.Tell = func(e steps.Event) {
-		stage.page.Book(headless.Book)
+	ran := follow(s, out, false)
+	told := ran.Tell
+	ran.Tell = func(e steps.Event) {
+		stage.page.Book(ran.Book)
 		told(e)
 	}
-	stage.page.Book(headless.Book)
+	stage.page.Book(ran.Book)
 	s.Open()
 	var boards sync.WaitGroup
 	boards.Go(func() {
@@ -122,8 +123,8 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 			stage.page.Board(board)
 		}
 	})
-	headless.run(ctx, cells)
-	headless.Watch(ctx)
+	ran.RunAll(ctx, cells)
+	ran.Watch(ctx)
 	unreachable := s.Unreachable()
 	closed, unsaved := finish(s, out)
 	boards.Wait()
@@ -131,7 +132,7 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	return ending{
 		unsaved: unsaved, unreachable: unreachable,
 		closed: closed,
-	}.status(newObject(steps.Rig{}, cells, headless.Ended).Summary)
+	}.status(headless.NewObject("", steps.Rig{}, cells, ran.Ended).Summary)
 }
 
 func pageOptions(b *bench, s *session.Session) web.Options {

@@ -20,6 +20,7 @@ import (
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/rigfile"
 )
 
@@ -182,7 +183,7 @@ func TestMeasuresOverSlurm(t *testing.T) {
 	if err := os.WriteFile(book, assets.EthernetRunbook, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) (runObject, string) {
+	run := func(args ...string) (headless.Object, string) {
 		t.Helper()
 		cmd := rig.Command(self, append([]string{
 			"run", "--runbook", book, "--trust", "--slurm", rig.Partition + ":2", "--json", "-p", "PEER_ADDR=192.168.100.11",
@@ -192,7 +193,7 @@ func TestMeasuresOverSlurm(t *testing.T) {
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		_ = cmd.Run() // its verdicts say how it went
-		var r runObject
+		var r headless.Object
 		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 			t.Fatalf("%v: %s%s", err, out.String(), errs.String())
 		}

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/railbench/railbench/steps/headless"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/runner"
@@ -99,9 +101,9 @@ func recorded(at speed, faults []string, choose func(steps.Tutorial) ([]steps.Ce
 	s := session.New(b.options)
 	b.onState = s.State
 	var said bytes.Buffer
-	headless := newHeadless(s, &said, true)
-	tell, running, connected := headless.Tell, "", false
-	headless.Tell = func(e steps.Event) {
+	ran := follow(s, &said, true)
+	tell, running, connected := ran.Tell, "", false
+	ran.Tell = func(e steps.Event) {
 		tell(e)
 		_, began := e.(steps.CellStarted)
 		if connected = connected || began; !connected {
@@ -116,7 +118,7 @@ func recorded(at speed, faults []string, choose func(steps.Tutorial) ([]steps.Ce
 	s.Open()
 	for _, c := range cells {
 		running = c.ID
-		headless.run(ctx, []steps.Cell{c})
+		ran.RunAll(ctx, []steps.Cell{c})
 	}
 	rig, _ := s.Rig()
 	if err := tp.compare(ctx, b, before); err != nil {
@@ -125,7 +127,7 @@ func recorded(at speed, faults []string, choose func(steps.Tutorial) ([]steps.Ce
 	if err := s.Close(); err != nil {
 		return nil, err
 	}
-	tp.options, tp.ended = b.options, headless.Ended
+	tp.options, tp.ended = b.options, ran.Ended
 	return tp, tp.write(&said, rig, cells)
 }
 
@@ -151,7 +153,7 @@ func (tp *tape) write(said *bytes.Buffer, rig steps.Rig, cells []steps.Cell) err
 		ended.Log = ""
 		tp.ended[c.ID] = ended
 	}
-	if err := writeJSON(said, newObject(rig, cells, tp.ended)); err != nil {
+	if err := writeJSON(said, headless.NewObject(version(), rig, cells, tp.ended)); err != nil {
 		return err
 	}
 	tp.transcript = said.String()

@@ -114,8 +114,8 @@ func TestThroughputFaults(t *testing.T) {
 			for _, c := range r.Cells {
 				want.check(t, c)
 			}
-			if wantCode := r.wantCode(f.Name == "peer-dead"); code != wantCode {
-				t.Errorf("exit %d, want %d: %s", code, wantCode, stderr)
+			if wanted := wantCode(r.Summary, f.Name == "peer-dead"); code != wanted {
+				t.Errorf("exit %d, want %d: %s", code, wanted, stderr)
 			}
 		})
 	}

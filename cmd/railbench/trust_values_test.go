@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -115,7 +116,7 @@ func TestValuesOnTheScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writePlan(&plan, b.options, rig, b.options.Tutorial.Cells())
+	headless.WritePlan(&plan, b.options, rig, b.options.Tutorial.Cells())
 	if strings.Contains(plan.String(), "\n$TOOL") || !strings.Contains(plan.String(), "its parameter TOOL is") {
 		t.Errorf("the dry run: %s", plan.String())
 	}

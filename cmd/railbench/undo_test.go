@@ -16,7 +16,9 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // TestRemind names what is still there of this rig, and of no other.
@@ -191,9 +193,9 @@ func TestTheDoctorsFixNamesTheRig(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	found := doctorObject{Checks: []checkObject{{ID: "mtu-equal", Node: "both", Verdict: steps.Fail, Fix: "fix-mtu"}}}
+	found := doctor.Object{Checks: []doctor.Check{{ID: "mtu-equal", Node: "both", Verdict: steps.Fail, Fix: "fix-mtu"}}}
 	var said strings.Builder
-	if err := found.print(&said, false, b.fixes); err != nil {
+	if err := plain.Doctor(&said, found, false, b.fixes); err != nil {
 		t.Fatal(err)
 	}
 	if want := "fix: railbench doctor mtu-equal --fix --peer u@192.0.2.1   ("; !strings.Contains(said.String(), want) {

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -45,10 +46,10 @@ func (v *virtual) same(t *testing.T, before [2]change.State) {
 }
 
 // passes runs a cell that has to pass.
-func (v *virtual) passes(t *testing.T, cell string, words ...string) cellObject {
+func (v *virtual) passes(t *testing.T, cell string, words ...string) headless.Cell {
 	t.Helper()
 	r, _ := v.run(t, cell, "--yes")
-	c := r.cell(t, cell)
+	c := cellOf(t, r, cell)
 	if c.Verdict != steps.Pass {
 		t.Errorf("%s: %s: %s", cell, c.Verdict, c.Reason)
 	}
@@ -65,11 +66,11 @@ func (v *virtual) passes(t *testing.T, cell string, words ...string) cellObject 
 const oneLink = "streams went over one link of the bond"
 
 // spread measures TCP over the bond until its streams use both links.
-func (v *virtual) spread(t *testing.T) cellObject {
+func (v *virtual) spread(t *testing.T) headless.Cell {
 	t.Helper()
 	for range 4 {
 		r, _ := v.run(t, "tcp-parallel", "-p", "TCP_SECONDS=4")
-		if c := r.cell(t, "tcp-parallel"); c.Verdict != steps.Warn || !strings.Contains(c.Reason, oneLink) {
+		if c := cellOf(t, r, "tcp-parallel"); c.Verdict != steps.Warn || !strings.Contains(c.Reason, oneLink) {
 			return c
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
 )
 
 // doctor runs checks on the virtual machines and gives the report and the exit status.
-func (v *virtual) doctor(t *testing.T, args ...string) (doctorObject, int) {
+func (v *virtual) doctor(t *testing.T, args ...string) (doctor.Object, int) {
 	t.Helper()
 	var out, progress bytes.Buffer
 	code := Main(append([]string{"doctor", "--rig", "virtual", "--json"}, args...), strings.NewReader(""), &out, &progress)
-	var r doctorObject
+	var r doctor.Object
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("doctor %v: exit %d, %v: %s\n%s", args, code, err, out.String(), progress.String())
 	}
@@ -167,7 +168,7 @@ n=0; until ping -q -c 1 -W 1 192.168.100.99 || [ \$n -ge 200 ]; do n=\$((n + 1))
 mv /usr/sbin/sshd.off /usr/sbin/sshd" </dev/null >/dev/null 2>&1 & echo stopped`)
 	back := func() { v.rig(t, "ssh", "2", "sudo ip addr del 192.168.100.99/24 dev enp1s0f0np0 2>/dev/null; true") }
 	t.Cleanup(back)
-	r, code := doctorObject{}, 0
+	r, code := doctor.Object{}, 0
 	for end := time.Now().Add(time.Minute); code != exitUnreachable && time.Now().Before(end); {
 		r, code = v.doctor(t, "nodes")
 	}

@@ -18,7 +18,7 @@ func TestVirtualMany(t *testing.T) {
 	if os.Getenv("RAILBENCH_LONG") == "" {
 		t.Skip("four virtual machines are the long form's: RAILBENCH_LONG=1")
 	}
-	v := newVirtualOf(t, plain, 4)
+	v := newVirtualOf(t, busybox, 4)
 	t.Run("a link", v.anyLink)
 	t.Run("a change", v.changeOfAll)
 	t.Run("a cable", v.cableOfOne)
@@ -28,11 +28,11 @@ func TestVirtualMany(t *testing.T) {
 // anyLink: RDMA between two nodes that are neither the first nor the second.
 func (v *virtual) anyLink(t *testing.T) {
 	r, _ := v.run(t, "devices", "ib-write-bw", "--link", "spark-03:spark-04")
-	if got := r.cell(t, "devices"); got.Verdict != steps.Pass {
+	if got := cellOf(t, r, "devices"); got.Verdict != steps.Pass {
 		t.Errorf("devices: %s: %s", got.Verdict, got.Reason)
 	}
 	// Its rails have no rated speed, so what was measured has no band; but it was measured.
-	if got := r.cell(t, "ib-write-bw"); got.Verdict != steps.Pass && !strings.Contains(got.Reason, "no band") {
+	if got := cellOf(t, r, "ib-write-bw"); got.Verdict != steps.Pass && !strings.Contains(got.Reason, "no band") {
 		t.Errorf("ib-write-bw: %s: %s", got.Verdict, got.Reason)
 	}
 }
@@ -41,7 +41,7 @@ func (v *virtual) anyLink(t *testing.T) {
 func (v *virtual) changeOfAll(t *testing.T) {
 	r, _ := v.run(t, "mtu", "cleanup", "--yes")
 	for _, id := range []string{"mtu", "cleanup"} {
-		if got := r.cell(t, id); got.Verdict != steps.Pass ||
+		if got := cellOf(t, r, id); got.Verdict != steps.Pass ||
 			!strings.Contains(strings.ToLower(got.Reason), "each of 4 links") {
 			t.Errorf("%s: %s: %s", id, got.Verdict, got.Reason)
 		}

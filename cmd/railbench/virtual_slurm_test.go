@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
+	"github.com/railbench/railbench/steps/headless"
 )
 
 // TestVirtualSlurm is on four machines that are a small cluster of Slurm's. railbench itself is on the first, as on
@@ -127,15 +129,15 @@ func (v *virtual) leaves(t *testing.T) {
 
 // cellOfSlurm: RDMA between two nodes, whose ends are steps of an allocation.
 func (v *virtual) cellOfSlurm(t *testing.T) {
-	var r runObject
+	var r headless.Object
 	v.reports(t, &r, 2, "run", "devices", "ib-write-bw")
 	if len(r.Rig.Nodes) != 2 || !strings.HasPrefix(r.Rig.Nodes[1].Where, steps.OfSlurm) {
 		t.Errorf("nodes: %+v", r.Rig.Nodes)
 	}
-	if got := r.cell(t, "devices"); got.Verdict != steps.Pass {
+	if got := cellOf(t, r, "devices"); got.Verdict != steps.Pass {
 		t.Errorf("devices: %s: %s", got.Verdict, got.Reason)
 	}
-	if got := r.cell(t, "ib-write-bw"); got.Verdict != steps.Pass || len(got.Rails) != 4 {
+	if got := cellOf(t, r, "ib-write-bw"); got.Verdict != steps.Pass || len(got.Rails) != 4 {
 		t.Errorf("ib-write-bw: %s: %s, %+v", got.Verdict, got.Reason, got.Rails)
 	}
 }
@@ -144,7 +146,7 @@ func (v *virtual) cellOfSlurm(t *testing.T) {
 func (v *virtual) checklistOfSlurm(t *testing.T) {
 	v.rig(t, "cable", "1", "off", "spark-03")
 	defer v.rig(t, "cable", "1", "on", "spark-03")
-	var r doctorObject
+	var r doctor.Object
 	v.reports(t, &r, 4, "doctor", "link-up", "rail-addresses")
 	for i, want := range []steps.Grade{steps.Fail, steps.Pass} {
 		if got := r.Checks[i]; got.Verdict != want || want == steps.Fail && !strings.Contains(got.Reason, "spark-03") {
@@ -157,7 +159,7 @@ func (v *virtual) checklistOfSlurm(t *testing.T) {
 // several checks run in parallel on emulated processors gives a verdict when it runs alone. The same holds
 // for pings that are lost in parallel runs.
 func (v *virtual) wholeChecklistOfSlurm(t *testing.T) {
-	var r doctorObject
+	var r doctor.Object
 	v.reports(t, &r, 4, "doctor")
 	if len(r.Checks) < 50 {
 		t.Errorf("%d checks", len(r.Checks))
@@ -165,7 +167,7 @@ func (v *virtual) wholeChecklistOfSlurm(t *testing.T) {
 	for _, c := range r.Checks {
 		if c.Verdict == steps.Inconclusive || c.Verdict == steps.Fail && c.ID == "path-loss" {
 			t.Logf("%s beside others: %s: %s", c.ID, c.Verdict, c.Reason)
-			var alone doctorObject
+			var alone doctor.Object
 			v.reports(t, &alone, 4, "doctor", c.ID)
 			c = alone.Checks[0]
 		}
@@ -206,10 +208,10 @@ func (v *virtual) collectiveOfSlurm(t *testing.T, launcher string) {
 		return bytes
 	}
 	for _, args := range [][]string{{"mpi-launch"}, {"mpi-sum", "--runbook", "mpi.md", "--trust"}} {
-		var r runObject
+		var r headless.Object
 		before := sent()
 		v.reports(t, &r, 4, append([]string{"run", "--link", "spark-01:spark-02", "-p", "LAUNCHER=" + launcher}, args...)...)
-		if got := r.cell(t, args[0]); got.Verdict != steps.Pass {
+		if got := cellOf(t, r, args[0]); got.Verdict != steps.Pass {
 			t.Errorf("%s: %s: %s", args[0], got.Verdict, got.Reason)
 		}
 		if moved := sent() - before; args[0] == "mpi-sum" && moved < 2<<20 {

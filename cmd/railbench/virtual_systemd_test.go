@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 )
 
 // TestVirtualSystemd is what systemd, PAM and netplan have a say in, on two virtual
@@ -398,11 +399,11 @@ func (v *virtual) reboot(t *testing.T) {
 }
 
 // certain runs a cell again where a machine was too slow to answer.
-func (v *virtual) certain(t *testing.T, cell string, args ...string) (c cellObject) {
+func (v *virtual) certain(t *testing.T, cell string, args ...string) (c headless.Cell) {
 	t.Helper()
 	for range 4 {
 		r, _ := v.run(t, append([]string{cell}, args...)...)
-		if c = r.cell(t, cell); c.Verdict != steps.Inconclusive {
+		if c = cellOf(t, r, cell); c.Verdict != steps.Inconclusive {
 			break
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -24,7 +25,7 @@ import (
 // kernels, real sshd, real perftest over two real SSH connections. It needs root
 // and a Debian or Ubuntu to build them.
 func TestVirtualRig(t *testing.T) {
-	v := newVirtual(t, plain)
+	v := newVirtual(t, busybox)
 	t.Run("cable", v.cable)
 	t.Run("killed", v.killed)
 	t.Run("sudo", v.sudo)
@@ -52,7 +53,7 @@ func TestVirtualRig(t *testing.T) {
 // processor that shares its cores with compilers drops packets and loses connections, and railbench reports
 // that. So where there is no KVM these tests wait until nothing else runs.
 func TestVirtualMeasures(t *testing.T) {
-	v := newVirtual(t, plain)
+	v := newVirtual(t, busybox)
 	t.Run("all", v.all)
 	t.Run("gauges", v.gauges)
 	t.Run("healthy", v.healthy)
@@ -61,7 +62,7 @@ func TestVirtualMeasures(t *testing.T) {
 // TestVirtualSmoke is what .ci/run has the time for: discovery, a measurement over both rails, a bond that is set up
 // and taken down, and a cable that is pulled in the middle of a test. .ci/long runs the others.
 func TestVirtualSmoke(t *testing.T) {
-	v := newVirtual(t, plain)
+	v := newVirtual(t, busybox)
 	t.Run("measures", func(t *testing.T) {
 		ids := []string{"hosts", "interfaces", "gids", "ib-write-bw"}
 		r, code := v.run(t, ids...)
@@ -97,7 +98,7 @@ type virtual struct {
 
 // The systems that the machines are built with.
 const (
-	plain   = "plain"
+	busybox = "plain"
 	slurm   = "slurm"
 	systemd = "systemd"
 )
@@ -164,11 +165,11 @@ func (v *virtual) rig(t *testing.T, args ...string) string {
 }
 
 // run runs cells and gives the report and the exit status.
-func (v *virtual) run(t *testing.T, args ...string) (runObject, int) {
+func (v *virtual) run(t *testing.T, args ...string) (headless.Object, int) {
 	t.Helper()
 	var out, progress bytes.Buffer
 	code := Main(append([]string{"run", "--rig", "virtual", "--json"}, args...), strings.NewReader(""), &out, &progress)
-	var r runObject
+	var r headless.Object
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("run %v: exit %d, %v: %s\n%s", args, code, err, out.String(), progress.String())
 	}
@@ -228,7 +229,7 @@ func (v *virtual) all(t *testing.T) {
 			t.Errorf("rail %+v", rail)
 		}
 	}
-	bw := r.cell(t, "ib-write-bw")
+	bw := cellOf(t, r, "ib-write-bw")
 	if !strings.Contains(bw.Reason, "no band") || len(bw.Evidence) == 0 || len(bw.Rails) != 4 {
 		t.Errorf("ib-write-bw: %+v", bw)
 	}
@@ -245,7 +246,7 @@ func (v *virtual) all(t *testing.T) {
 	}
 }
 
-func (r runObject) cell(t *testing.T, id string) cellObject {
+func cellOf(t *testing.T, r headless.Object, id string) headless.Cell {
 	t.Helper()
 	for _, c := range r.Cells {
 		if c.ID == id {
@@ -253,7 +254,7 @@ func (r runObject) cell(t *testing.T, id string) cellObject {
 		}
 	}
 	t.Fatalf("no cell %s", id)
-	return cellObject{}
+	return headless.Cell{}
 }
 
 // open makes a session on the virtual rig for a user of its machines.
@@ -359,7 +360,7 @@ func (v *virtual) cable(t *testing.T) {
 	}
 	before := tx()
 	type outcome struct {
-		r    runObject
+		r    headless.Object
 		code int
 	}
 	done := make(chan outcome, 1)
@@ -377,7 +378,7 @@ func (v *virtual) cable(t *testing.T) {
 	}
 	v.rig(t, "cable", "0", "off")
 	o := <-done
-	c := o.r.cell(t, "ib-write-bw")
+	c := cellOf(t, o.r, "ib-write-bw")
 	if c.Verdict == steps.Pass || c.Verdict == steps.Skipped || o.code == exitOK {
 		t.Errorf("exit %d, %s: %s", o.code, c.Verdict, c.Reason)
 	}

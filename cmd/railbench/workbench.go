@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/railbench/railbench/steps/headless"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
@@ -256,7 +258,7 @@ func planned(options *session.Options) func(steps.Notebook, steps.Cell) string {
 		var script strings.Builder
 		own := *options
 		own.Params, own.CellParams = book.Params.All, book.Params.Cells
-		writePlan(&script, own, book.Rig, []steps.Cell{c})
+		headless.WritePlan(&script, own, book.Rig, []steps.Cell{c})
 		return script.String()
 	}
 }

@@ -1,0 +1,83 @@
+package plain
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/explain"
+	"github.com/railbench/railbench/steps/sanitize"
+)
+
+// mostCausesPrinted is the same of causes.
+const mostCausesPrinted = 6
+
+// Answer writes what follows from a text.
+func Answer(b *strings.Builder, a explain.Answer) {
+	if len(a.Tools) > 0 {
+		Hang(b, "read: ", strings.Join(a.Tools, ", "))
+	}
+	if a.LeftOut > 0 {
+		Hang(b, "not read: ", fmt.Sprintf("%d lines in the middle of %d", a.LeftOut, a.Lines))
+	}
+	if len(a.Seen) > 0 {
+		sanitize.Fprintf(b, "\nSeen\n")
+		for i, f := range a.Seen {
+			if i == explain.MostSeen {
+				Hang(b, "  ", fmt.Sprintf("… and %d more (--json has all)", len(a.Seen)-i))
+				break
+			}
+			Hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
+		}
+	}
+	if len(a.Causes) > 0 {
+		sanitize.Fprintf(b, "\nWhat follows\n")
+	}
+	for i, c := range a.Causes {
+		if i == mostCausesPrinted {
+			Hang(b, "  ", fmt.Sprintf("… and %d less likely ones (--json has all)", len(a.Causes)-i))
+			break
+		}
+		printCause(b, i+1, c)
+	}
+	if len(a.Healthy) > 0 {
+		sanitize.Fprintf(b, "\nAs it should be\n")
+		for _, h := range a.Healthy {
+			Hang(b, "  ", h.Title+explain.LinesOf(h))
+			Hang(b, "      ", h.Why)
+			Hang(b, "      next: ", h.Next)
+		}
+	}
+	if !a.Explained() {
+		sanitize.Fprintf(b, "\nNo cause is known for this text. Collect these outputs on both nodes, and try again:\n")
+		for i, c := range a.Collect {
+			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
+		}
+	}
+	if a.UnknownLines > 0 {
+		sanitize.Fprintf(b, "\nNot understood: %s\n", steps.Counted(a.UnknownLines, "line"))
+		for _, f := range a.Unknown {
+			Hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
+		}
+		if more := a.UnknownLines - len(a.Unknown); more > 0 {
+			sanitize.Fprintf(b, "  … and %d more\n", more)
+		}
+	}
+}
+
+func printCause(b *strings.Builder, n int, c explain.Found) {
+	code := ""
+	if c.Code != "" {
+		code = ", code " + string(c.Code)
+	}
+	Hang(b, fmt.Sprintf("  %d. ", n), fmt.Sprintf("%s [%s%s]%s", c.Title, c.Sure, code, explain.LinesOf(c)))
+	Hang(b, "      why:   ", c.Why)
+	Hang(b, "      fix:   ", c.Fix)
+	Hang(b, "      next:  ", c.Next)
+	if len(c.Checks) > 0 {
+		Hang(b, "      check: ", "railbench doctor "+strings.Join(c.Checks, " "))
+	}
+	Hang(b, "      docs:  ", "railbench docs "+cmp.Or(c.Docs, "troubleshooting"))
+	Hang(b, "      from:  ", c.Source)
+}
