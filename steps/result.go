@@ -63,6 +63,8 @@ type Stage struct {
 	Stalled bool
 	// Service is set where that is because a service that the cell needs ended: its name and why.
 	Service string
+	// Halted is set where that is because a process of the test is stopped (state T): its name and node.
+	Halted  string
 	Elapsed time.Duration
 }
 

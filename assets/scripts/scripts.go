@@ -38,8 +38,10 @@ var (
 	//go:embed sampler.pl
 	SamplerPerl string
 
-	// Whether a server listens, for steps/session.
+	// Whether a server listens, and which processes are stopped, for steps/session.
 
 	//go:embed listening.sh
 	Listening string
+	//go:embed stopped.sh
+	Stopped string
 )

@@ -277,8 +277,11 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
 		st.Err, st.Stalled = err.Error(), errors.Is(err, errStalled)
-		if errors.Is(err, errService) {
+		switch {
+		case errors.Is(err, errService):
 			st.Service = err.Error()
+		case errors.Is(err, errHalted):
+			st.Halted = err.Error()
 		}
 		if e, ok := errors.AsType[unready](err); ok {
 			r.tell("%s", e.what) // why stands in the lines above it
@@ -376,7 +379,7 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 // inOrder is roles without what is a probe.
 func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []steps.Role, st *steps.Stage) error {
 	last := len(roles) - 1
-	ctx, stalled := r.watch(ctx, r.vitals(rig, pair))
+	ctx, stalled := r.watch(ctx, r.vitals(rig, pair), func(ctx context.Context) string { return r.halted(ctx, rig) })
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]*server, 0, last)
@@ -434,15 +437,17 @@ type linkActivity struct{ went, moves bool }
 
 // watched reports whether a run was ended by its watch.
 func watched(cause error) bool {
-	return errors.Is(cause, errStalled) || errors.Is(cause, errLinkDown) || errors.Is(cause, errService)
+	return errors.Is(cause, errStalled) || errors.Is(cause, errHalted) || errors.Is(cause, errLinkDown) ||
+		errors.Is(cause, errService)
 }
 
 // watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, if a service that
-// they need ended, or if a link of the test went down: UCX doesn't report that, and the counters show it at once.
-// They are read only after a silence, so that a good run is not disturbed. It gives the context to run the roles
-// in, and a function that stops the watch, to be called when they have ended. If the watch ended them, the context's
-// cause says so.
-func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity) (context.Context, func()) {
+// they need ended, if a link of the test went down (UCX doesn't report that, and the counters show it at once), or if
+// two looks found the same process stopped by a signal. Nodes are asked only after a silence, so that a good run is not
+// disturbed. It gives the context to run the roles in, and a function that stops the watch, to be called when they have
+// ended. If the watch ended them, the context's cause says so.
+func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity, halted func(context.Context) string,
+) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
 		return ctx, func() { cancel(nil) }
@@ -451,6 +456,7 @@ func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity
 	r.printed.Store(clock.Now().UnixNano())
 	clock.Go(ctx, func(ctx context.Context) {
 		var moved time.Time
+		var found string
 		for {
 			for _, service := range r.mortal {
 				if err := service.Failed(); err != nil {
@@ -467,6 +473,12 @@ func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity
 					return
 				case seen.moves: // a large block may take minutes
 					moved = clock.Now()
+				default:
+					before := found
+					if found = halted(ctx); found != "" && found == before {
+						cancel(fmt.Errorf("%w: %s", errHalted, found))
+						return
+					}
 				}
 			}
 			if still >= r.cell.Stall {
@@ -500,6 +512,23 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) linkActivity
 		last, looked = now, r.s.clock.Now()
 		return seen
 	}
+}
+
+// halted names the processes of a script that are stopped, and their nodes; empty if there are none.
+func (r *run) halted(ctx context.Context, rig steps.Rig) string {
+	all := make([]string, len(r.counted(rig)))
+	atOnce(ctx, r.s.clock, len(all), func(ctx context.Context, e int) {
+		n := rig.Nodes[e]
+		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], runner.Script{
+			Name: r.cell.ID + " stopped processes", Body: scripts.Stopped, Limit: readyLimit,
+		})
+		var number int
+		var name string
+		if _, bad := fmt.Sscanf(out, "%d %s", &number, &name); err == nil && bad == nil {
+			all[e] = fmt.Sprintf("%s on %s (process %d)", name, n.Name, number)
+		}
+	})
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
 }
 
 // desert ends the last role when one that it needs has ended before it: it may

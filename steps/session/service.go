@@ -108,6 +108,9 @@ func (r *run) every(rig steps.Rig) (all []runner.Node) {
 
 var errStalled = errors.New("nothing was printed")
 
+// errHalted ends a run of which a process is stopped, by a signal or a debugger.
+var errHalted = errors.New("a process of this test is stopped")
+
 // errService ends a run whose service ended.
 var errService = errors.New("a service of this test ended")
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,7 +79,7 @@ func TestLinkThatWentDown(t *testing.T) {
 				r := &run{s: &Session{o: Options{Nodes: []runner.Node{node, node}}, clock: runner.WallClock{}}, cell: cell}
 				r.before = r.counters(t.Context(), rig, -1)
 				began := time.Now()
-				ctx, stop := r.watch(t.Context(), r.vitals(rig, -1))
+				ctx, stop := r.watch(t.Context(), r.vitals(rig, -1), nobody)
 				defer stop()
 				time.Sleep(15 * time.Second)
 				if ctx.Err() != nil {
@@ -92,6 +95,81 @@ func TestLinkThatWentDown(t *testing.T) {
 					t.Errorf("%v after %s", context.Cause(ctx), took)
 				}
 			})
+		})
+	}
+}
+
+// nobody is a look at processes of which none is stopped.
+func nobody(context.Context) string { return "" }
+
+// A process that two looks find stopped ends the run long before its stall limit; one that goes on in between does not.
+func TestProcessThatIsStopped(t *testing.T) {
+	for name, c := range map[string]struct {
+		looks []string
+		want  error
+	}{
+		"stopped": {[]string{"nixlbench on a (process 7)", "nixlbench on a (process 7)"}, errHalted},
+		"resumed": {[]string{"nixlbench on a (process 7)", ""}, errStalled},
+		"another": {[]string{"nixlbench on a (process 7)", "nixlbench on b (process 9)"}, errStalled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &run{s: &Session{clock: runner.WallClock{}}, cell: steps.Cell{ID: "c", Stall: 200 * time.Second}}
+				left := c.looks
+				began := time.Now()
+				ctx, stop := r.watch(t.Context(), r.vitals(kindtest.Spark(), -1), func(context.Context) (who string) {
+					if len(left) > 0 {
+						who, left = left[0], left[1:]
+					}
+					return who
+				})
+				defer stop()
+				<-ctx.Done()
+				if cause := context.Cause(ctx); !errors.Is(cause, c.want) || !watched(cause) {
+					t.Errorf("ended by %v", cause)
+				}
+				if took := time.Since(began); c.want == errHalted && took > 30*time.Second {
+					t.Errorf("it ended after %s", took)
+				}
+			})
+		})
+	}
+}
+
+// The look finds a process that was really stopped, of a script of the tool's, and none that runs or is somebody's.
+func TestLookAtStoppedProcesses(t *testing.T) {
+	rig := steps.Rig{Nodes: []steps.Node{{Name: "alpha"}}}
+	r := &run{s: &Session{o: Options{Nodes: []runner.Node{runner.NewLocal("alpha", nil)}}, clock: runner.WallClock{}}}
+	for name, c := range map[string]struct {
+		mark, stopped bool
+		want          string
+	}{
+		"stopped": {true, true, "sleep on alpha (process %d)"}, "running": {true, false, ""}, "another's": {false, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := exec.Command("sleep", "60")
+			if p.Env = []string{"PATH=" + os.Getenv("PATH")}; c.mark {
+				p.Env = append(p.Env, "RAILBENCH_RUN=test")
+			}
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _, _ = p.Process.Kill(), p.Wait() }()
+			if c.stopped {
+				if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := syscall.Wait4(p.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := c.want
+			if want != "" {
+				want = fmt.Sprintf(want, p.Process.Pid)
+			}
+			if got := r.halted(t.Context(), rig); got != want {
+				t.Errorf("found %q, not %q", got, want)
+			}
 		})
 	}
 }
@@ -114,7 +192,7 @@ func TestServiceThatEnded(t *testing.T) {
 			s: &Session{clock: runner.WallClock{}}, cell: steps.Cell{ID: "c", Stall: 200 * time.Second},
 			mortal: []Mortal{died{began.Add(25 * time.Second)}},
 		}
-		ctx, stop := r.watch(t.Context(), r.vitals(kindtest.Spark(), -1))
+		ctx, stop := r.watch(t.Context(), r.vitals(kindtest.Spark(), -1), nobody)
 		defer stop()
 		<-ctx.Done()
 		cause := context.Cause(ctx)

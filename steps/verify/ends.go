@@ -96,6 +96,10 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 	if s.Service != "" {
 		return finding(steps.ServiceEnded, steps.Inconclusive, "%s. Rerun the test", s.Service)
 	}
+	if s.Halted != "" {
+		return finding(steps.TestStalled, steps.Inconclusive,
+			"%s. Find what stopped it (a debugger, kill -STOP), then rerun", s.Halted)
+	}
 	for _, o := range s.Outputs {
 		if !o.Ran || o.Exit.Why != runner.Ended {
 			continue

@@ -112,6 +112,13 @@ func TestFirst(t *testing.T) {
 			},
 			"a service of this test ended: etcd. Rerun the test",
 		},
+		"a process that is stopped": {
+			steps.Stage{
+				Err: "a process of this test is stopped: x", Halted: "a process of this test is stopped: x",
+				Outputs: []steps.Output{ran(137, runner.Cancelled), server(ran(1, runner.Ended))},
+			},
+			"a process of this test is stopped: x. Find what stopped it",
+		},
 		"lost": {
 			steps.Stage{Outputs: []steps.Output{
 				ran(0, runner.TimedOut),
