@@ -116,16 +116,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 		}
 	}
 	if !slices.ContainsFunc(a.Causes, Found.isFault) { // what tools printed says more than a person
-		said := k.said(all)
-		if slices.ContainsFunc(said, Found.isFault) {
-			a.Causes = slices.DeleteFunc(a.Causes, func(f Found) bool { return f.common })
-		}
-		for _, f := range said {
-			same := func(o Found) bool { return o.ID == f.ID }
-			if !slices.ContainsFunc(a.Causes, same) && (f.Sure != Weak || !slices.ContainsFunc(found, notHarmless)) {
-				a.Causes = append(a.Causes, f)
-			}
-		}
+		a.listen(k.said(all), found)
 	}
 	for _, c := range a.Causes {
 		for _, l := range c.Lines {
@@ -145,6 +136,19 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 		a.Collect = Outputs
 	}
 	return a
+}
+
+// listen adds what a person says to what was found in outputs.
+func (a *Answer) listen(said, found []Found) {
+	if slices.ContainsFunc(said, Found.isFault) {
+		a.Causes = slices.DeleteFunc(a.Causes, func(f Found) bool { return f.common })
+	}
+	for _, f := range said {
+		same := func(o Found) bool { return o.ID == f.ID }
+		if !slices.ContainsFunc(a.Causes, same) && (f.Sure != Weak || !slices.ContainsFunc(found, notHarmless)) {
+			a.Causes = append(a.Causes, f)
+		}
+	}
 }
 
 // isFault is false for an error that many programs print, for what is in many reports, and for what a text only is

@@ -43,26 +43,9 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 			whole = whole[:mostDetected/2] + "\n" + whole[len(whole)-mostDetected/2:]
 		}
 		left -= len(whole)
-		body := whole
-		names, _ := tools.Detect(body)
-		if len(names) == 0 && len(whole) < mostDetected {
-			if bare := joined(lines, false); bare != whole {
-				body = bare
-				names, _ = tools.Detect(body)
-			}
-		}
 		r := reader{lines: lines}
 		r.ports()
-		for _, name := range names {
-			tool, _ := tools.Named(name)
-			value, _ := tool.Read(body)
-			text, err := json.Marshal(value)
-			var o object
-			if err != nil || json.Unmarshal(text, &o) != nil {
-				continue
-			}
-			r.take(name, o)
-		}
+		r.tools(whole, tools)
 		r.memory()
 		r.topology()
 		r.queues()
@@ -77,6 +60,27 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 	}
 	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(a.line, b.line) })
 	return slices.Concat(facts[:min(len(facts), mostFacts)], commands(t), mixed(t))
+}
+
+// tools takes facts from the outputs of which a part is, with or without the prefixes of logs.
+func (r *reader) tools(body string, tools parse.Tools) {
+	names, _ := tools.Detect(body)
+	if len(names) == 0 && len(body) < mostDetected {
+		if bare := joined(r.lines, false); bare != body {
+			body = bare
+			names, _ = tools.Detect(body)
+		}
+	}
+	for _, name := range names {
+		tool, _ := tools.Named(name)
+		value, _ := tool.Read(body)
+		text, err := json.Marshal(value)
+		var o object
+		if err != nil || json.Unmarshal(text, &o) != nil {
+			continue
+		}
+		r.take(name, o)
+	}
 }
 
 var complains = lazyregexp.New(`(?i)error|fail|warn|cannot|can't|could ?n|unable|invalid|denied|refused|not found|` +
@@ -180,72 +184,83 @@ func (o object) strings(key string) (all []string) {
 	return all
 }
 
+// takers make facts of what a tool's reader found.
+var takers = map[string]func(r *reader, tool string, o object, rows []object){
+	"perftest":        func(r *reader, _ string, o object, rows []object) { r.perftest(o, rows) },
+	"nccl-tests":      func(r *reader, _ string, o object, rows []object) { r.collective(o, rows) },
+	"iperf3":          each((*reader).iperf3),
+	"ip":              func(r *reader, _ string, o object, rows []object) { r.interfaces(o.str("object"), rows) },
+	"ibdev2netdev":    each((*reader).netdev),
+	"osu":             (*reader).sizes,
+	"fabtests":        (*reader).sizes,
+	"cloudai":         (*reader).sizes,
+	"nvbandwidth":     func(r *reader, _ string, _ object, rows []object) { r.copies(rows) },
+	"ibv_rc_pingpong": func(r *reader, _ string, _ object, rows []object) { r.pingPongs(rows) },
+	"rping":           func(r *reader, _ string, _ object, rows []object) { r.rping(rows) },
+	"iperf2": func(r *reader, _ string, _ object, rows []object) {
+		if len(rows) > 0 {
+			r.iperf2(rows)
+		}
+	},
+	"nixlbench":    func(r *reader, tool string, _ object, rows []object) { r.transfers(tool, rows) },
+	"ucx_perftest": func(r *reader, tool string, _ object, rows []object) { r.transfers(tool, rows) },
+	"ethtool":      each((*reader).ethtool),
+	"show_gids":    func(r *reader, _ string, _ object, _ []object) { r.gids() },
+	"ibv_devices": func(r *reader, tool string, _ object, rows []object) {
+		if len(rows) == 0 {
+			r.say(tool, lineWith(r.lines, "node GUID"), "ibv_devices lists no device")
+		}
+	},
+	"dmesg": each(func(r *reader, row object) {
+		r.say("dmesg", lineWith(r.lines, row.str("text")), "kernel %s %s: %s", row.str("kind"), row.str("device"),
+			row.str("text"))
+	}),
+}
+
+func each(take func(*reader, object)) func(*reader, string, object, []object) {
+	return func(r *reader, _ string, _ object, rows []object) {
+		for _, row := range rows {
+			take(r, row)
+		}
+	}
+}
+
 // take makes facts of what a tool's reader found.
 func (r *reader) take(tool string, o object) {
 	rows := o.list("rows")
 	r.known = r.known || len(rows) > 0
-	switch tool {
-	case "perftest":
-		r.perftest(o, rows)
-	case "nccl-tests":
-		r.collective(o, rows)
-	case "iperf3":
-		for _, row := range rows {
-			r.iperf3(row)
-		}
-	case "ip":
-		r.interfaces(o.str("object"), rows)
-	case "ibdev2netdev":
-		for _, row := range rows {
-			state := "down"
-			if up, _ := row["up"].(bool); up {
-				state = "up"
-			}
-			put(&r.netdevs, row.str("dev"), row.str("netdev"))
-			r.say(tool, lineWith(r.lines, row.str("dev"), "==>"), "device %s netdev=%s link=%s", row.str("dev"),
-				row.str("netdev"), state)
-		}
-	case "osu", "fabtests", "cloudai":
-		r.sizes(tool, o, rows)
-	case "nvbandwidth":
-		r.copies(rows)
-	case "ibv_rc_pingpong":
-		r.pingPongs(rows)
-	case "rping":
-		r.rping(rows)
-	case "iperf2":
-		if len(rows) > 0 {
-			r.iperf2(rows)
-		}
-	case "nixlbench", "ucx_perftest":
-		r.transfers(tool, rows)
-	case "ethtool":
-		for _, row := range rows {
-			if mbps, ok := row.num("speedMbps"); ok && mbps > 0 {
-				put(&r.rates, row.str("netdev"), mbps/1000)
-				at := lineWith(r.lines, "Speed:")
-				r.say(tool, at, "interface %s speed=%.0f Gb/s", row.str("netdev"), mbps/1000)
-				if most := fastest(row.strings("supported")); most > mbps {
-					r.say(tool, at, "interface %s supports %.0f Gb/s and runs at %.0f", row.str("netdev"), most/1000, mbps/1000)
-				}
-			}
-		}
-	case "show_gids":
-		r.gids()
-	case "ibv_devices":
-		if len(rows) == 0 {
-			r.say(tool, lineWith(r.lines, "node GUID"), "ibv_devices lists no device")
-		}
-	case "dmesg":
-		for _, row := range rows {
-			r.say(tool, lineWith(r.lines, row.str("text")), "kernel %s %s: %s", row.str("kind"), row.str("device"),
-				row.str("text"))
-		}
+	if take := takers[tool]; take != nil {
+		take(r, tool, o, rows)
 	}
 	for _, e := range o.strings("errors") {
 		if n := lineWith(r.lines, e); n > 0 && tool == "perftest" {
 			r.say(tool, n, "error of %s: %s", tool, short(e))
 		}
+	}
+}
+
+// netdev is a fact of a line of ibdev2netdev.
+func (r *reader) netdev(row object) {
+	state := "down"
+	if up, _ := row["up"].(bool); up {
+		state = "up"
+	}
+	put(&r.netdevs, row.str("dev"), row.str("netdev"))
+	r.say("ibdev2netdev", lineWith(r.lines, row.str("dev"), "==>"), "device %s netdev=%s link=%s", row.str("dev"),
+		row.str("netdev"), state)
+}
+
+// ethtool are facts of an interface's speed.
+func (r *reader) ethtool(row object) {
+	mbps, ok := row.num("speedMbps")
+	if !ok || mbps <= 0 {
+		return
+	}
+	put(&r.rates, row.str("netdev"), mbps/1000)
+	at := lineWith(r.lines, "Speed:")
+	r.say("ethtool", at, "interface %s speed=%.0f Gb/s", row.str("netdev"), mbps/1000)
+	if most := fastest(row.strings("supported")); most > mbps {
+		r.say("ethtool", at, "interface %s supports %.0f Gb/s and runs at %.0f", row.str("netdev"), most/1000, mbps/1000)
 	}
 }
 
@@ -336,7 +351,7 @@ func (r *reader) between() {
 	for _, name := range names {
 		for _, a := range r.addrs[name] {
 			p, err := netip.ParsePrefix(a)
-			if err != nil || p.Bits() > 31 && p.Addr().Is4() || p.Bits() > 127 || !railLike(name) {
+			if err != nil || alone(p) || !railLike(name) {
 				continue
 			}
 			if other := subnets[p.Masked()]; other != "" && other != name {
@@ -350,6 +365,9 @@ func (r *reader) between() {
 		}
 	}
 }
+
+// alone reports whether a prefix is of one address.
+func alone(p netip.Prefix) bool { return p.Bits() > 31 && p.Addr().Is4() || p.Bits() > 127 }
 
 // railLike reports whether an interface could be a rail: a bridge of containers in a subnet of another is common.
 func railLike(name string) bool {
@@ -415,34 +433,37 @@ func (r *reader) ports() {
 		if m == nil || p == nil {
 			continue
 		}
-		value := strings.TrimSpace(m[2])
-		switch strings.ToLower(m[1]) {
-		case "state":
-			if p.state != "" { // another port of the device
-				was := *p
-				flush()
-				p = &port{dev: was.dev, line: l.n}
-			}
-			p.state = strings.TrimPrefix(strings.TrimLeft(value, "0123456789: "), "PORT_")
-			if i := strings.IndexByte(p.state, ' '); i > 0 {
-				p.state = p.state[:i]
-			}
-		case "physical state", "phys state", "phys_state":
-			p.phys = strings.TrimLeft(value, "0123456789: ")
-		case "rate":
-			p.rate, _, _ = strings.Cut(value, " ")
-			if gbps, ok := strictnum.Number(p.rate); ok {
-				put(&r.rates, p.dev, gbps)
-			}
-		case "base lid", "port_lid":
-			p.lid = value
-		case "sm lid", "sm_lid":
-			p.smlid = value
-		case "link layer", "link_layer":
-			p.layer = value
+		key, value := strings.ToLower(m[1]), strings.TrimSpace(m[2])
+		if key == "state" && p.state != "" { // another port of the device
+			was := *p
+			flush()
+			p = &port{dev: was.dev, line: l.n}
+		}
+		p.take(key, value)
+		if gbps, ok := strictnum.Number(p.rate); ok && key == "rate" {
+			put(&r.rates, p.dev, gbps)
 		}
 	}
 	flush()
+}
+
+// take is one line of a port's block.
+func (p *port) take(key, value string) {
+	switch key {
+	case "state":
+		value = strings.TrimPrefix(strings.TrimLeft(value, "0123456789: "), "PORT_")
+		p.state, _, _ = strings.Cut(value, " ")
+	case "physical state", "phys state", "phys_state":
+		p.phys = strings.TrimLeft(value, "0123456789: ")
+	case "rate":
+		p.rate, _, _ = strings.Cut(value, " ")
+	case "base lid", "port_lid":
+		p.lid = value
+	case "sm lid", "sm_lid":
+		p.smlid = value
+	case "link layer", "link_layer":
+		p.layer = value
+	}
 }
 
 func after(s, key string) string {

@@ -32,13 +32,49 @@ type sentence struct {
 	title bool
 }
 
+// A listener keeps what the sentences of a text mean.
+type listener struct {
+	*Knowledge
+	best map[int]float64 // by entry
+	told map[int]bool    // entries that are said, and not only shared words with
+	at   map[int][]Fact
+}
+
+func (l *listener) mean(m steps.Meant, s sentence, sure bool) {
+	if sure {
+		l.told[m.Saying] = true
+	}
+	if s.title {
+		m.Score *= titled
+	}
+	l.best[m.Saying] = max(l.best[m.Saying], m.Score)
+	l.at[m.Saying] = append(l.at[m.Saying], Fact{s.line, short(s.text)})
+}
+
+// hear takes what a sentence means. typed is for a text of a few lines, ours for one of the field; context may say what
+// the sentence is about.
+func (l *listener) hear(s sentence, typed, ours bool, context string) {
+	fault := ofFault.Regexp().MatchString(s.text)
+	if typed || fault && l.Sayings().Words(s.text) >= leastMeaning {
+		for _, m := range l.Sayings().Meant(s.text) {
+			l.mean(m, s, m.Score >= steps.Sure && (typed || !denial.Regexp().MatchString(s.text)))
+		}
+	}
+	if !ours || !fault {
+		return
+	}
+	for _, m := range l.Sayings().Told(s.text, context) {
+		if c := l.Causes[m.Saying]; c.Sure != "healthy" && c.Sure != "harmless" {
+			l.mean(m, s, true)
+		}
+	}
+}
+
 // said finds the entries that a text means in a person's own words, or says among others.
 func (k *Knowledge) said(t text) (found []Found) {
-	best := map[int]float64{}
-	told := map[int]bool{}
-	lines := map[int][]Fact{}
+	heard := listener{k, map[int]float64{}, map[int]bool{}, map[int][]Fact{}}
 	typed := len(t.lines) <= mostTyped
-	tell := slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
+	field := slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
 	all, title := sentences(t, typed), ""
 	for i, s := range all {
 		context := title
@@ -47,46 +83,27 @@ func (k *Knowledge) said(t text) (found []Found) {
 		} else if i > 0 {
 			context += " " + all[i-1].text
 		}
-		mean := func(m steps.Meant, sure bool) {
-			if sure {
-				told[m.Saying] = true
-			}
-			if s.title {
-				m.Score *= titled
-			}
-			best[m.Saying] = max(best[m.Saying], m.Score)
-			lines[m.Saying] = append(lines[m.Saying], Fact{s.line, short(s.text)})
-		}
-		fault := ofFault.Regexp().MatchString(s.text)
-		if typed || fault && k.Sayings().Words(s.text) >= leastMeaning {
-			for _, m := range k.Sayings().Meant(s.text) {
-				mean(m, m.Score >= steps.Sure && (typed || !denial.Regexp().MatchString(s.text)))
-			}
-		}
-		if !tell || !fault {
-			continue
-		}
-		for _, m := range k.Sayings().Told(s.text, context) {
-			if c := k.Causes[m.Saying]; c.Sure != "healthy" && c.Sure != "harmless" {
-				mean(m, true)
-			}
-		}
+		heard.hear(s, typed, field, context)
 	}
 	if len(t.lines) > mostShort {
-		maps.DeleteFunc(told, func(i int, _ bool) bool { return k.Causes[i].Common })
+		maps.DeleteFunc(heard.told, func(i int, _ bool) bool { return k.Causes[i].Common })
 	}
-	for i, score := range best {
+	for i, score := range heard.best {
 		sure := ByWords
-		if !told[i] {
-			if sure = Weak; len(told) > 0 {
+		if !heard.told[i] {
+			if sure = Weak; len(heard.told) > 0 {
 				continue
 			}
 		}
-		f := k.Causes[i].found(sure, lines[i])
+		f := k.Causes[i].found(sure, heard.at[i])
 		f.score = rank[sure] + int(100*score)
 		found = append(found, f)
 	}
-	found = k.without(found)
+	return bestOf(k.without(found))
+}
+
+// bestOf are the causes that a text means most, the best first.
+func bestOf(found []Found) []Found {
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 	})
@@ -144,16 +161,8 @@ func sentences(t text, typed bool) (all []sentence) {
 		}
 		title := first && strings.TrimSpace(l.whole) != ""
 		first = first && !title
-		mine := l.text
-		if title {
-			mine = l.whole
-		}
-		mark := marks.Regexp().FindString(mine)
-		mine = strings.TrimSpace(mine[len(mark):])
-		if title {
-			mine = tags.Regexp().ReplaceAllString(mine, "")
-		}
-		if mine == "" || l.known && !title || l.command != "" || !typed && !title && (l.aside || l.text != l.whole) {
+		mine, mark := saying(l, title)
+		if mine == "" || !title && !typed && l.isAside() || !title && l.known || l.command != "" {
 			end()
 			continue
 		}
@@ -162,7 +171,7 @@ func sentences(t text, typed bool) (all []sentence) {
 			end()
 			continue
 		}
-		if mark != "" {
+		if mark {
 			end()
 		}
 		for mine != "" {
@@ -185,6 +194,21 @@ func sentences(t text, typed bool) (all []sentence) {
 	end()
 	return all
 }
+
+// saying is what a line says without Markdown's mark, and whether it has one. Of a title the tags are left out, too.
+func saying(l line, title bool) (mine string, marked bool) {
+	if mine = l.text; title {
+		mine = l.whole
+	}
+	mark := marks.Regexp().FindString(mine)
+	if mine = strings.TrimSpace(mine[len(mark):]); title {
+		mine = tags.Regexp().ReplaceAllString(mine, "")
+	}
+	return mine, mark != ""
+}
+
+// isAside reports whether a line is a quotation, code or a program's.
+func (l line) isAside() bool { return l.aside || l.text != l.whole }
 
 // A person's line has some words, and not much else.
 const leastWords, leastPlain = 4, 0.65
