@@ -62,44 +62,14 @@ func (n *Node) buildTree() *Inode {
 			t.put(tl.Dir+"/"+name, &Inode{Mode: 0o755})
 		}
 	}
-	// Both are only there to be seen: the shell opens /dev/null itself (open), and nothing reads
-	// /dev/zero.
-	t.put("/dev/null", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
-	t.put("/dev/zero", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
-	for i := range n.Present() {
-		if n.Sealed {
-			break
-		}
-		// By their order, without gaps: a device that is lost renumbers those behind it, as after a
-		// restart.
-		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
-		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
-	}
-	if !n.Sealed {
-		t.put("/dev/infiniband/rdma_cm", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
-	}
-
+	n.devTree(t)
 	t.fixed("/etc/hostname", n.Name)
 	t.fixed("/etc/os-release", osRelease)
 	t.fixed("/lib/modules/"+n.Release()+"/modules.builtin", "kernel/fs/ext4/ext4.ko\nkernel/net/sched/sch_fq_codel.ko\n")
 	t.fixed("/etc/dgx-release", dgxRelease)
 	t.fixed("/etc/hosts", n.hosts())
 	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")
-	for _, m := range n.Modules {
-		t.put("/sys/module/"+m, newDir())
-		t.fixed("/sys/module/"+m+"/initstate", "live")
-	}
-	if slices.Contains(n.Modules, "bonding") {
-		t.text("/sys/class/net/bonding_masters", func() string {
-			var names []string
-			for _, d := range n.Netdevs {
-				if d.Bond != nil {
-					names = append(names, d.Name)
-				}
-			}
-			return strings.Join(names, " ")
-		})
-	}
+	n.modulesTree(t)
 	// In this order: what a fault sets (system) may replace what was there, and what scripts made
 	// comes last.
 	n.procTree(t)
@@ -122,6 +92,44 @@ func (n *Node) buildTree() *Inode {
 		t.put(name, n.Files[name])
 	}
 	return t
+}
+
+// devTree is /dev, as far as anybody looks.
+func (n *Node) devTree(t *Inode) {
+	// Both are only there to be seen: the shell opens /dev/null itself (open), and nothing reads
+	// /dev/zero.
+	t.put("/dev/null", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+	t.put("/dev/zero", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+	if n.Sealed {
+		return
+	}
+	for i := range n.Present() {
+		// By their order, without gaps: a device that is lost renumbers those behind it, as after a
+		// restart.
+		t.put(fmt.Sprintf("/dev/infiniband/uverbs%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+		t.put(fmt.Sprintf("/dev/infiniband/umad%d", i), &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o600})
+	}
+	t.put("/dev/infiniband/rdma_cm", &Inode{Mode: fs.ModeDevice | fs.ModeCharDevice | 0o666})
+}
+
+// modulesTree is what the loaded modules show.
+func (n *Node) modulesTree(t *Inode) {
+	for _, m := range n.Modules {
+		t.put("/sys/module/"+m, newDir())
+		t.fixed("/sys/module/"+m+"/initstate", "live")
+	}
+	if !slices.Contains(n.Modules, "bonding") {
+		return
+	}
+	t.text("/sys/class/net/bonding_masters", func() string {
+		var names []string
+		for _, d := range n.Netdevs {
+			if d.Bond != nil {
+				names = append(names, d.Name)
+			}
+		}
+		return strings.Join(names, " ")
+	})
 }
 
 // What is read often is made when it is read; what can't change is fixed.

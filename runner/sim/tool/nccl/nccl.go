@@ -38,24 +38,7 @@ var ncclFiles = []string{"/home/nvidia/.nccl.conf", "/etc/nccl.conf"}
 
 // openNCCL is the start of NCCL in a process. The rig's lock is held.
 func openNCCL(c *host.Call) *ncclRank {
-	r := &ncclRank{c: c, node: c.Node, conf: map[string]string{}, release: ncclRelease(c.Node)}
-	for _, file := range ncclFiles {
-		text, err := c.Node.ReadFile(file, c.Root)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(text) {
-			name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-			if _, set := r.conf[name]; ok && !set && !strings.HasPrefix(name, "#") {
-				r.conf[name] = value
-			}
-		}
-	}
-	for _, kv := range c.Exported() {
-		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "NCCL_") {
-			r.conf[name] = value
-		}
-	}
+	r := &ncclRank{c: c, node: c.Node, conf: ncclSettings(c), release: ncclRelease(c.Node)}
 	if off := r.conf["NCCL_IB_DISABLE"]; (off == "" || off == "0") && !strings.EqualFold(r.conf["NCCL_NET"], "socket") {
 		// NCCL does not count ports that are down: it reads their state first.
 		for _, f := range c.Node.Present() {
@@ -71,6 +54,29 @@ func openNCCL(c *host.Call) *ncclRank {
 		}
 	}
 	return r
+}
+
+// ncclSettings are NCCL's variables: of its files the first that has one, and the environment before them.
+func ncclSettings(c *host.Call) map[string]string {
+	conf := map[string]string{}
+	for _, file := range ncclFiles {
+		text, err := c.Node.ReadFile(file, c.Root)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+			if _, set := conf[name]; ok && !set && !strings.HasPrefix(name, "#") {
+				conf[name] = value
+			}
+		}
+	}
+	for _, kv := range c.Exported() {
+		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "NCCL_") {
+			conf[name] = value
+		}
+	}
+	return conf
 }
 
 // ncclTakes is NCCL's choice by a list of names: ^ leaves out, = is exact.

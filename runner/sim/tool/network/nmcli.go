@@ -136,24 +136,23 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 			if d.Kind == "loopback" {
 				continue
 			}
-			v := deviceValues(c.Node, d.Name)
-			uuid := profileUUID(i, false)
-			switch {
-			case object == "device":
-				c.Println(strings.Join(valuesOf(v, fields), ":"))
-			case c.Node.Profiles[d.Name] == "":
-			case names == nil:
-				c.Println(strings.Join(valuesOf(map[string]string{"UUID": uuid, "NAME": d.Name}, fields), ":"))
-			case slices.Contains(names, uuid):
-				profileLines(c, fields, d.Name, d.Name)
+			if object == "device" {
+				c.Println(strings.Join(valuesOf(deviceValues(c.Node, d.Name), fields), ":"))
+				continue
 			}
-			stray, uuid := c.Node.Strays[d.Name], profileUUID(i, true)
-			switch {
-			case object == "device" || stray == "":
-			case names == nil:
-				c.Println(strings.Join(valuesOf(map[string]string{"UUID": uuid, "NAME": stray}, fields), ":"))
-			case slices.Contains(names, uuid):
-				profileLines(c, fields, stray, d.Name)
+			for _, stray := range []bool{false, true} {
+				profile, uuid := d.Name, profileUUID(i, stray)
+				there := c.Node.Profiles[d.Name] != ""
+				if stray {
+					profile, there = c.Node.Strays[d.Name], c.Node.Strays[d.Name] != ""
+				}
+				switch {
+				case !there:
+				case names == nil:
+					c.Println(strings.Join(valuesOf(map[string]string{"UUID": uuid, "NAME": profile}, fields), ":"))
+				case slices.Contains(names, uuid):
+					profileLines(c, fields, profile, d.Name)
+				}
 			}
 		}
 	})
@@ -218,33 +217,39 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	if place < 0 || n.Netdevs[place].Kind == "loopback" {
 		return nil, false
 	}
-	d := n.Netdevs[place]
-	address, saved := n.Profiles[name]
 	if object == "device" || object == "dev" {
-		state, profile, stray := "100 (connected)", name, false
-		switch {
-		case n.Leaves(name):
-			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
-		// Without a carrier NetworkManager starts nothing on it.
-		case !d.Running():
-			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
-		// A profile that netplan wrote goes before the interface's own.
-		case n.Keyfiles["netplan-"+name] != nil:
-			profile = "netplan-" + name
-		case n.Strays[name] != "":
-			state, profile, stray = "70 (connecting (getting IP configuration))", n.Strays[name], true
-		case !saved:
-			state = "100 (connected (externally))"
-		}
-		return map[string]string{
-			"GENERAL.STATE": state, "GENERAL.CONNECTION": profile, "GENERAL.CON-UUID": profileUUID(place, stray),
-		}, true
+		return deviceState(n, place), true
 	}
+	address, saved := n.Profiles[name]
 	if !saved {
-		address = d.IPv4().String()
+		address = n.Netdevs[place].IPv4().String()
 	}
 	return map[string]string{
 		"connection.id": name, "connection.autoconnect": "yes", "connection.interface-name": name,
 		"ipv4.method": "manual", "ipv4.addresses": address, "802-3-ethernet.mtu": "auto",
 	}, true
+}
+
+// deviceState is what NetworkManager says of an interface, by its place among all.
+func deviceState(n *host.Node, place int) map[string]string {
+	d := n.Netdevs[place]
+	state, profile, stray := "100 (connected)", d.Name, false
+	_, saved := n.Profiles[d.Name]
+	switch {
+	case n.Leaves(d.Name):
+		return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}
+	// Without a carrier NetworkManager starts nothing on it.
+	case !d.Running():
+		return map[string]string{"GENERAL.STATE": "20 (unavailable)"}
+	// A profile that netplan wrote goes before the interface's own.
+	case n.Keyfiles["netplan-"+d.Name] != nil:
+		profile = "netplan-" + d.Name
+	case n.Strays[d.Name] != "":
+		state, profile, stray = "70 (connecting (getting IP configuration))", n.Strays[d.Name], true
+	case !saved:
+		state = "100 (connected (externally))"
+	}
+	return map[string]string{
+		"GENERAL.STATE": state, "GENERAL.CONNECTION": profile, "GENERAL.CON-UUID": profileUUID(place, stray),
+	}
 }

@@ -35,29 +35,33 @@ func runTc(_ context.Context, c *host.Call) int {
 			code = c.Fail(1, "Cannot find device \"%s\"", dev)
 			return
 		}
-		if args[0] == "filter" {
-			return
-		}
-		for _, d := range c.Node.Netdevs {
-			if dev != "" && d.Name != dev {
-				continue
-			}
-			// What a driver with several queues has by itself; lo and a bond pass packets on and have none.
-			kind := "mq 0: root"
-			switch {
-			case d.Queue.Text != "":
-				kind = d.Queue.Text
-			case d.Kind == "loopback" || d.Bond != nil:
-				kind = "noqueue 0: root refcnt 2"
-			}
-			if dev == "" {
-				c.Printf("qdisc %s dev %s\n", kind, d.Name)
-				continue
-			}
-			c.Printf("qdisc %s \n", kind)
+		if args[0] != "filter" {
+			printQueues(c, dev)
 		}
 	})
 	return code
+}
+
+// printQueues prints the queue of an interface, or of all with their names. The caller holds the lock.
+func printQueues(c *host.Call, dev string) {
+	for _, d := range c.Node.Netdevs {
+		if dev != "" && d.Name != dev {
+			continue
+		}
+		// What a driver with several queues has by itself; lo and a bond pass packets on and have none.
+		kind := "mq 0: root"
+		switch {
+		case d.Queue.Text != "":
+			kind = d.Queue.Text
+		case d.Kind == "loopback" || d.Bond != nil:
+			kind = "noqueue 0: root refcnt 2"
+		}
+		if dev == "" {
+			c.Printf("qdisc %s dev %s\n", kind, d.Name)
+			continue
+		}
+		c.Printf("qdisc %s \n", kind)
+	}
 }
 
 // setQueue is "tc qdisc add|replace|change|del dev NAME root [KIND …]". The messages are tc's and the kernel's.

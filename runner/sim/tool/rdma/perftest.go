@@ -683,6 +683,28 @@ func (p *perftest) header(mtu int) {
 	c.Printf(" Number of qps   : %d\t\tTransport type : IB\n", p.qps)
 	c.Printf(" Connection type : RC\t\tUsing SRQ      : OFF\n")
 	c.Printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
+	p.depths()
+	c.Printf(" Mtu             : %d[B]\n Link type       : Ethernet\n GID index       : %d\n", mtu, p.gid)
+	switch {
+	case p.verb == "read":
+		c.Printf(" Outstand reads  : 16\n")
+	// DEF_INLINE_SEND_RC_UC and DEF_INLINE_WRITE of perftest_parameters.h. Only where latency counts is anything
+	// inline.
+	case p.latency && p.verb == "send":
+		c.Printf(" Max inline data : 236[B]\n")
+	case p.latency:
+		c.Printf(" Max inline data : 220[B]\n")
+	default:
+		c.Printf(" Max inline data : 0[B]\n")
+	}
+	method := map[bool]string{true: "rdma_cm", false: "Ethernet"}[p.rdmaCM]
+	c.Printf(" rdma_cm QPs\t : %s\n Data ex. method : %s\n", onOff[p.rdmaCM], method)
+	c.Println(resultLine)
+}
+
+// depths prints how long the queues are.
+func (p *perftest) depths() {
+	c := p.c
 	if p.host != "" || p.both {
 		c.Printf(" TX depth        : %d\n", p.txDepth)
 	}
@@ -702,22 +724,6 @@ func (p *perftest) header(mtu int) {
 		}
 		c.Printf(" CQ Moderation   : %d\n", moderation)
 	}
-	c.Printf(" Mtu             : %d[B]\n Link type       : Ethernet\n GID index       : %d\n", mtu, p.gid)
-	switch {
-	case p.verb == "read":
-		c.Printf(" Outstand reads  : 16\n")
-	// DEF_INLINE_SEND_RC_UC and DEF_INLINE_WRITE of perftest_parameters.h. Only where latency counts is anything
-	// inline.
-	case p.latency && p.verb == "send":
-		c.Printf(" Max inline data : 236[B]\n")
-	case p.latency:
-		c.Printf(" Max inline data : 220[B]\n")
-	default:
-		c.Printf(" Max inline data : 0[B]\n")
-	}
-	method := map[bool]string{true: "rdma_cm", false: "Ethernet"}[p.rdmaCM]
-	c.Printf(" rdma_cm QPs\t : %s\n Data ex. method : %s\n", onOff[p.rdmaCM], method)
-	c.Println(resultLine)
 }
 
 // addresses prints both ends' queue pairs. A queue pair that isn't written to has neither key nor address.
