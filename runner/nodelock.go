@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/railbench/railbench/assets/scripts"
 )
 
 // A NodeLock shows on a node that a railbench is at work there: two at once would measure each other's load,
@@ -41,28 +43,6 @@ const lockLimit = 24 * time.Hour
 // lockWho bounds what is read of another's name, in bytes.
 const lockWho = 200
 
-// claimScript locks a folder that every user can open and no user can replace: a file of railbench's own
-// would have an owner and permissions, and would stay. The arguments of the process that holds the lock say
-// who that is ($0 what it locks, $1 its token, $2 in words), and every user can read them. A railbench that
-// finds its own token has reached the node under another name. Without flock no lock is taken.
-const claimScript = `as() { exec sh -c "$1
-while :; do sleep 3600; done" "railbench-claimed $AT" "$TOKEN" "$WHO"; }
-command -v flock >/dev/null 2>&1 && [ -r "$AT" ] || as 'echo claimed'
-exec 9<"$AT"
-flock -n 9 && as 'echo claimed'
-for f in $(grep -lszxF "railbench-claimed $AT" /proc/[0-9]*/cmdline); do
-  who=$(tr '\0\n' '\n ' <"$f" 2>/dev/null | grep -xF -A 2 "railbench-claimed $AT" | sed -n '2,3p')
-  case $who in
-  "$TOKEN
-"*) as 'echo claimed; flock 9' ;;
-  *"
-"*) printf 'busy %s\n' "${who#*
-}" ;;
-  esac
-done
-echo busy
-`
-
 // A LockOwner is a railbench that locks nodes.
 type LockOwner struct {
 	Token string // the same for all locks of one railbench, and of no other
@@ -84,7 +64,7 @@ func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, er
 	go func() {
 		defer close(c.over)
 		exit, err := n.Run(ctx, Script{
-			Name: "claim the node", Body: claimScript, Limit: lockLimit,
+			Name: "claim the node", Body: scripts.Claim, Limit: lockLimit,
 			Vars: map[string]string{"TOKEN": a.Token, "WHO": oneLine(a.Who), "AT": cmp.Or(a.At, "/sys/class/net")},
 		}, func(l Line) {
 			switch word, rest, _ := strings.Cut(l.Text, " "); {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner/nodeset"
 )
 
@@ -211,8 +212,8 @@ const stepWait = "15"
 func (l srun) launch(_ context.Context, command string) (*process, error) {
 	cmd := exec.Command("srun", "--quiet", "--jobid="+strconv.Itoa(l.o.Job), "--overlap", "--nodes=1", "--ntasks=1",
 		"--nodelist="+l.o.Node, "--mpi=none", "--mem=0", "--immediate="+stepWait, "--chdir=/", "--job-name=railbench",
-		// As a login has it: in the user's folder, where there is one.
-		"sh", "-c", `cd "${HOME:-/}" 2>/dev/null || cd /; `+l.asInBatch()+command)
+		"sh", "-c", scripts.SlurmBatch+command, "railbench-batch")
+	cmd.Args = append(cmd.Args, l.asInBatch()...)
 	cmd.Env = slurmEnv(os.Environ())
 	p, err := piped(cmd)
 	if err != nil {
@@ -232,19 +233,16 @@ func (l srun) launch(_ context.Context, command string) (*process, error) {
 	return p, nil
 }
 
-// asInBatch gives a script the environment that it would have in a batch script on its node. That
-// of its step says that there is this one node, this one task and no MPI, and an srun or mpirun that
-// is started there takes it for what it was asked for.
-func (l srun) asInBatch() string {
+// asInBatch are the variables of a batch script on its node.
+func (l srun) asInBatch() []string {
 	job, nodes := strconv.Itoa(l.o.Job), len(l.o.Nodes)
-	set := "SLURM_JOB_ID=" + job
+	set := []string{"SLURM_JOB_ID=" + job}
 	if nodes > 0 {
-		list, count := Quote(nodeset.Fold(l.o.Nodes)), strconv.Itoa(nodes)
-		set = fmt.Sprintf("%s SLURM_JOBID=%s SLURM_JOB_NODELIST=%s SLURM_NODELIST=%[3]s SLURM_JOB_NUM_NODES=%[4]s "+
-			"SLURM_NNODES=%[4]s SLURM_TASKS_PER_NODE=%[5]s", set, job, list, count, Quote("1(x"+count+")"))
+		list, count := nodeset.Fold(l.o.Nodes), strconv.Itoa(nodes)
+		set = append(set, "SLURM_JOBID="+job, "SLURM_JOB_NODELIST="+list, "SLURM_NODELIST="+list,
+			"SLURM_JOB_NUM_NODES="+count, "SLURM_NNODES="+count, "SLURM_TASKS_PER_NODE=1(x"+count+")")
 	}
-	return `for v in $(env | sed -n -E 's/^((SLURM_|SRUN_|PMI)[A-Za-z0-9_]*)=.*/\1/p'); do ` +
-		`case $v in SLURM_CONF | SLURM_CLUSTERS | SLURM_CLUSTER_NAME) ;; *) unset "$v" ;; esac; done; export ` + set + "; "
+	return set
 }
 
 // slurmEnv is the environment of a step: the user's, as with srun itself, but for what the

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/railbench/railbench/assets/scripts"
 )
 
 // sudo knows how a node's user becomes root. It finds out at the first script
@@ -77,7 +79,7 @@ func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err
 		return su.prefix, su.secret, nil
 	}
 	var out strings.Builder
-	exit, err := drive(ctx, l, "", "", Script{Name: "sudo", Body: sudoProbe}, func(line Line) {
+	exit, err := drive(ctx, l, "", "", Script{Name: "sudo", Body: scripts.Sudo}, func(line Line) {
 		if line.Stream == Stdout {
 			out.WriteString(line.Text)
 		}
@@ -112,16 +114,6 @@ func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err
 }
 
 const freely = "sudo -n "
-
-// sudoProbe asks with -k first, which looks at no time stamp of an earlier password.
-const sudoProbe = `[ "$(id -u)" != 0 ] || { echo root; exit 0; }
-command -v sudo >/dev/null || { echo missing; exit 0; }
-why=$(sudo -k -n true 2>&1) && { echo free; exit 0; }
-sudo -n true 2>/dev/null && { echo stamp; exit 0; }
-case $why in
-  *"must have a tty"*) echo terminal ;;
-  *) echo password ;;
-esac`
 
 // tries is how often a password is asked for, as sudo itself does.
 const tries = 3

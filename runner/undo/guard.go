@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 )
 
@@ -49,8 +50,8 @@ const (
 // vars are what the scripts here read, and more, by name and value in turn.
 func (g Guard) vars(more ...string) map[string]string {
 	v := map[string]string{
-		"ROOT": root, "DIR": root + "/" + g.ID, "UNIT": "railbench-" + g.ID, "GO": goScript,
-		"WATCH": watchScript,
+		"ROOT": root, "DIR": root + "/" + g.ID, "UNIT": "railbench-" + g.ID, "GO": scripts.UndoGo,
+		"WATCH": scripts.Undo + scripts.UndoWatch,
 	}
 	for i := 0; i < len(more); i += 2 {
 		v[more[i]] = more[i+1]
@@ -74,7 +75,7 @@ func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 // unless Confirm comes first. Nothing has changed when Arm fails.
 func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error {
 	seconds := strconv.Itoa(int(after.Seconds()))
-	_, err := g.run(ctx, g.script("start the rollback timer", detach+uptime+armScript, g.vars("BACK", back, "AFTER",
+	_, err := g.run(ctx, g.script("start the rollback timer", scripts.Undo+scripts.UndoArm, g.vars("BACK", back, "AFTER",
 		seconds)))
 	return err
 }
@@ -87,7 +88,7 @@ func (r refusal) Unwrap() []error { return []error{r.error, ErrRefused} }
 // Start runs the change apart from the connection, which the change may cut. It
 // returns when that is certain to begin, a moment later.
 func (g Guard) Start(ctx context.Context, change string) error {
-	_, err := g.run(ctx, g.script("start the change", detach+startScript, g.vars("CHANGE", change)))
+	_, err := g.run(ctx, g.script("start the change", scripts.Undo+scripts.UndoStart, g.vars("CHANGE", change)))
 	return err
 }
 
@@ -104,7 +105,7 @@ func (g Guard) Wait(ctx context.Context) (Report, error) { return g.wait(ctx, "c
 
 // Confirm stops the rollback timer: the change stays, and so does the rollback script.
 func (g Guard) Confirm(ctx context.Context) error {
-	_, err := g.run(ctx, g.script("confirm the change", confirmScript, g.vars()))
+	_, err := g.run(ctx, g.script("confirm the change", scripts.Undo+scripts.UndoConfirm, g.vars()))
 	return err
 }
 
@@ -112,7 +113,7 @@ func (g Guard) Confirm(ctx context.Context) error {
 // it. It may be called again after it failed. back is for a node that lost its copy.
 func (g Guard) Back(ctx context.Context, back string) (Report, error) {
 	err := g.persist(ctx, func() error {
-		_, err := g.run(ctx, g.script("roll back", detach+backScript, g.vars("BACK", back)))
+		_, err := g.run(ctx, g.script("roll back", scripts.Undo+scripts.UndoBack, g.vars("BACK", back)))
 		return err
 	})
 	if err != nil {
@@ -123,7 +124,7 @@ func (g Guard) Back(ctx context.Context, back string) (Report, error) {
 
 // Forget removes what the node keeps about a change that is back.
 func (g Guard) Forget(ctx context.Context) error {
-	_, err := g.run(ctx, g.script("forget the change", forgetScript, g.vars()))
+	_, err := g.run(ctx, g.script("forget the change", scripts.Undo+scripts.UndoForget, g.vars()))
 	return err
 }
 
@@ -132,7 +133,7 @@ func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 	for {
 		var out string
 		err = g.persist(ctx, func() (err error) {
-			out, err = g.run(ctx, g.script("wait for its end", waitScript, g.vars("WHAT", what)))
+			out, err = g.run(ctx, g.script("wait for its end", scripts.UndoWait, g.vars("WHAT", what)))
 			return err
 		})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/testform"
 )
@@ -54,7 +55,7 @@ func TestOwned(t *testing.T) {
 		for _, dir := range []string{c.dir, filepath.Join(c.dir, "below")} {
 			var said []string
 			exit, err := n.Run(t.Context(), runner.Script{
-				Name: "owned", Body: owned + `owned "$DIR"; echo used`, Vars: map[string]string{"DIR": dir},
+				Name: "owned", Body: scripts.Undo + `owned "$DIR"; echo used`, Vars: map[string]string{"DIR": dir},
 			}, func(l runner.Line) { said = append(said, l.Text) })
 			if used := strings.Contains(strings.Join(said, "\n"), "used"); err != nil || used != c.fine || exit.OK() != c.fine {
 				t.Errorf("%s: %v, %v, %q", dir, exit, err, said)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
@@ -35,7 +36,8 @@ func TestUnnumbered(t *testing.T) {
 	}
 	var facts []map[string]string
 	for i, n := range []nodetest.Netns{a, b} {
-		facts = append(facts, Facts(rig.Nodes[i], n.Sh("WAYS='' UNNUMBERED='"+Unnumbered(rig.Nodes[i])+"'\n"+Script)))
+		out := n.Sh("WAYS='' UNNUMBERED='" + Unnumbered(rig.Nodes[i]) + "'\n" + scripts.Cabling)
+		facts = append(facts, Facts(rig.Nodes[i], out))
 	}
 	const want = `cabling: direct
   spark-01  port 0 ══════ port 1  spark-02

@@ -405,7 +405,7 @@ bonding
 		t.Error("it unloads a module that was there")
 	}
 	without := change.Back(change.State{Links: map[string]change.Link{}}, []string{"bond0"})
-	if !slices.Contains(strings.Split(without, "\n"), "  unmake_bond bond0") {
+	if !slices.Contains(strings.Split(without, "\n"), "unmake bond0") {
 		t.Errorf("it does not remove a bond that was not there:\n%s", without)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -17,185 +18,6 @@ const (
 
 // external is NetworkManager's word for what another program has set up.
 const external = "connected (externally)"
-
-// Taking interfaces out of their managers' hands, and giving them back. What is written is
-// under /run and bears railbench's name: a reboot forgets it.
-//
-// NetworkManager lets a device go with all that it has on it, and remembers that across a
-// restart or a crash of its own (/run/NetworkManager/devices). A file in its conf.d would make
-// it switch the link off first. networkd has no such word: a file of ours that comes before
-// its own does it, and networkd takes its addresses along, which are set again.
-const (
-	handsCommon = `is() { [ -e "/sys/class/net/$1" ]; }
-wait_for() { # SECONDS TEST...: by the clock, because a look may take long on a busy node
-  read -r up rest </proc/uptime
-  end=$((${up%%.*} + $1))
-  shift
-  while ! "$@"; do
-    read -r up rest </proc/uptime
-    [ "${up%%.*}" -lt "$end" ] || return 1
-    sleep 0.2
-  done
-}
-`
-	// keep protects what a manager removes; restore says what is there already.
-	keep = `dir=$(mktemp -d /run/railbench-keep.XXXXXX) || exit 1
-trap 'rm -rf "$dir"' EXIT
-keep() { # NAME...
-  for name; do
-    ! is "$name" || {
-      ip addr save dev "$name" >"$dir/$name.addr"
-      ip -4 route save table all dev "$name" >"$dir/$name.route4"
-      ip -6 route show dev "$name" >"$dir/$name.route6"
-    } || return 1
-  done
-}
-put_again() {
-  for file in "$dir"/*.addr; do
-    ip addr restore <"$file"
-  done
-  for file in "$dir"/*.route4; do
-    ip -4 route restore <"$file"
-  done
-  for file in "$dir"/*.route6; do
-    name=${file##*/}
-    while IFS= read -r route; do
-      case $route in
-      # It is a router's, and set again it would stay for ever.
-      *" expires "*) ;;
-      *) ip -6 route append $route dev "${name%.route6}" ;;
-      esac
-    done <"$file"
-  done
-} 2>/dev/null
-`
-	// A daemon that is busy answers late, and the bus has its programs wait for half a minute: each is given
-	// up sooner, and asked again.
-	nmTake = `nm_has() { LC_ALL=C timeout 10 nmcli -t -f DEVICE,STATE,CON-UUID device 2>/dev/null; }
-nm_let_go() { # NAME...
-  has=$(nm_has) || return 1
-  for name; do
-    case "
-$has" in
-    *"
-$name:unmanaged:"*) ;;
-    *) ! is "$name" || return 1 ;;
-    esac
-  done
-}
-nm_take() { # NAME...
-  ! nm_let_go "$@" || return 0
-  for name; do
-    # It may be starting again just now.
-    ! is "$name" || wait_for 40 timeout 10 nmcli device set "$name" managed no 2>/dev/null ||
-      { echo "NetworkManager does not answer" >&2; return 1; }
-  done
-  wait_for 20 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
-}
-`
-	// A look is 0.2 s after the one before (wait_for), so 5 of them are a second. A manager numbers its own
-	// metrics from 100 on; a lower one was set by hand.
-	nmGive = `nm_leave() { # NAME...: those that it has and had not
-  has=$(nm_has) || return 1
-  for name; do
-    case "
-$has" in
-    *"
-$name:unmanaged:"*) ;;
-    *"
-$name:"*) nm_take "$name" 2>/dev/null ;;
-    esac
-  done
-}
-nm_settled() { # NAME STATE UUID
-  now=$(nm_has | while IFS= read -r line; do
-    case $line in
-    "$1":*) echo "${line#"$1":}" ;;
-    esac
-  done)
-  looks=$((looks + 1))
-  case $2:$now in
-  connected:"connected:$3" | external:connected*) ;;
-  # Nothing starts the profile by itself.
-  connected:disconnected:*) [ "$looks" -ge 10 ] ;;
-  connected:*) return 1 ;;
-  # Before it starts a profile it is there for a moment.
-  *:unavailable:* | *:disconnected:*) [ "$looks" -ge 5 ] ;;
-  *) [ "$looks" -ge 25 ] ;;
-  esac
-}
-other_metric() { # NAME METRIC
-  ip -4 route show dev "$1" proto kernel scope link 2>/dev/null | while read -r route; do
-    case "$route " in
-    *" metric $2 "*) ;;
-    *) echo yes ;;
-    esac
-  done
-}
-nm_give() { # NAME STATE UUID METRIC: as it had it
-  is "$1" || return 0
-  wait_for 40 timeout 10 nmcli device set "$1" managed yes 2>/dev/null ||
-    { echo "NetworkManager does not answer: it can't have $1 back" >&2; return 1; }
-  looks=0
-  wait_for 30 nm_settled "$@" || :
-  case $2:$now in
-  connected:"connected:$3") ;;
-  connected:*)
-    # Its carrier came late, or the profile does not start by itself.
-    nmcli --wait 20 connection up uuid "$3" ifname "$1" >/dev/null || return 1
-    ;;
-  disconnected:connect*) nmcli --wait 20 device disconnect "$1" >/dev/null || return 1 ;;
-  esac
-  # It numbers its routes again where it had forgotten the device.
-  if [ "$4" -ge 100 ] && [ "$(other_metric "$1" "$4")" ]; then
-    nmcli device modify "$1" ipv4.route-metric "$4" >/dev/null || return 1
-  fi
-}
-`
-	networkdTake = `networkd_state() {
-  LC_ALL=C timeout 10 networkctl --no-pager --no-legend -l list "$1" 2>/dev/null |
-    while read -r index name type operational setup; do echo "$setup"; done
-}
-networkd_let_go() { [ "$(networkd_state "$1")" = unmanaged ]; }
-networkd_take() { # NAME...
-  mkdir -p /run/systemd/network || return 1
-  for name; do
-    file=/run/systemd/network/00-railbench-$name.network
-    # networkd does not run as root, and has to read it.
-    (umask 022 && printf '%s\n' "# railbench: a change of $name is under way, or was kept" \
-      '[Match]' "Name=$name" '[Link]' Unmanaged=yes >"$file.new") && mv "$file.new" "$file" || return 1
-  done
-  # It may be starting again just now.
-  wait_for 40 timeout 10 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
-  for name; do
-    is "$name" || continue
-    wait_for 20 networkd_let_go "$name" ||
-      { echo "networkd does not let $name go: $(networkd_state "$name")" >&2; return 1; }
-  done
-}
-`
-	networkdGive = `networkd_settled() { # NAME: its own addresses are there; it may wait for a router's still
-  case $(networkd_state "$1") in
-  configured | failed) return 0 ;;
-  configuring) looks=$((looks + 1)) ;;
-  *) looks=0 ;;
-  esac
-  [ "$looks" -ge 5 ]
-}
-networkd_give() { # NAME...
-  for name; do
-    rm -f "/run/systemd/network/00-railbench-$name.network"
-  done
-  wait_for 40 timeout 10 networkctl reload || { echo "networkd does not answer" >&2; return 1; }
-  for name; do
-    is "$name" || continue
-    looks=0
-    wait_for 30 networkd_settled "$name" ||
-      { echo "networkd does not take $name back: $(networkd_state "$name")" >&2; return 1; }
-  done
-}
-`
-)
 
 // held are the interfaces of a change set that a manager manages.
 func (m Managers) held(set []string, by string) []string {
@@ -361,15 +183,6 @@ func TakenBack(before, now State, set []string) (all []string) {
 	return all
 }
 
-// ManagersLog prints the last that the managers said of the interfaces in $SET.
-const ManagersLog = `for name in $SET; do
-	set -- "$@" -e "$name"
-done
-journalctl -q --no-pager -o cat --since=-5min -u NetworkManager -u systemd-networkd 2>/dev/null |
-	grep -F "$@" | tail -n 6
-exit 0
-`
-
 // Take writes what has to run before a change's own script: it makes the managers release the links of the
 // set, with their addresses and routes left as they are. It is empty if no manager has one, and runs as root,
 // in a shell of its own.
@@ -381,8 +194,8 @@ func Take(m Managers, set []string) string {
 	}
 	var w writer
 	w.WriteString("# What manages these interfaces lets them go until the change is taken back.\n(\n")
-	w.WriteString(handsCommon + keep)
-	w.functions(nm, own, nmTake, networkdTake)
+	w.WriteString(scripts.Hands + scripts.HandsKeep)
+	w.functions(nm, own, scripts.NMTake, scripts.NetworkdTake)
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(nm, own))))
 	w.or("exit 1", append([]string{"keep"}, all...)...)
 	w.take(nm, own)

@@ -17,7 +17,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// A Node is what the last rounds of Script reported about one node.
+// A Node is what the last rounds of scripts.Health reported about one node.
 type Node struct {
 	Node    string
 	No      int    // its number in the rig file, from 0
@@ -88,8 +88,8 @@ func (n Node) Same(o Node) bool {
 		})
 }
 
-// Take adds what one round of Script has printed. What a round left out, because it isn't asked for each time, stays
-// as it was; the error says that it is not a round.
+// Take adds what one round of scripts.Health has printed. What a round left out, because it isn't asked for each time,
+// stays as it was; the error says that it is not a round.
 func (n *Node) Take(round string) error {
 	h, err := parse.HardwareOutput(round)
 	if err != nil || h.Facts["adapters"] == "" {

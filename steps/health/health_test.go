@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
@@ -150,7 +151,7 @@ func TestScript(t *testing.T) {
 				continue
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), shell, "-c", "EVERY=0\n"+Script)
+		cmd := exec.CommandContext(t.Context(), shell, "-c", "EVERY=0\n"+scripts.Health)
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		out, err := cmd.Output()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
@@ -132,35 +133,11 @@ func address(rig steps.Rig, n steps.Node) string {
 	return n.Host
 }
 
-// sweepScript ends every process that carries the run's mark, $MARK. A process is asked for it
-// again just before it is ended: its number may be another's by then. Nothing is found by its
-// name, and this script has the mark in no environment. A folder that is called after the run goes with them.
-const sweepScript = `marked() { grep -qszxF "` + MarkVariable + `=$MARK" "/proc/$1/environ"; }
-ours() { grep -lszxF "` + MarkVariable + `=$MARK" /proc/[0-9]*/environ; }
-end() { # SIGNAL
-	for file in $(ours); do
-		pid=${file#/proc/}
-		pid=${pid%/environ}
-		case $pid in '' | *[!0-9]*) continue ;; esac
-		! marked "$pid" || kill "-$1" "$pid"
-	done
-} 2>/dev/null
-found=$(ours | wc -l)
-i=0
-while [ "$i" -lt 40 ] && [ -n "$(ours)" ]; do
-	case $i in 0) end TERM ;; 2?) end KILL ;; esac
-	sleep 0.1
-	i=$((i + 1))
-done
-rm -rf "/tmp/railbench-$MARK" 2>/dev/null
-echo found $found
-echo left $(ours | wc -l)`
-
 // sweep looks on every node for what the run has left behind, and ends it.
 func sweep(r session.Request) error {
 	texts, errs := each(context.Background(), r.Every, runner.Script{
-		Name: "look for what is left of " + r.Run, Body: sweepScript, Vars: map[string]string{"MARK": r.Run},
-		Limit: sweepLimit,
+		Name: "look for what is left of " + r.Run, Body: scripts.Sweep, Limit: sweepLimit,
+		Vars: map[string]string{"MARK": r.Run, "ENTRY": MarkVariable + "=" + r.Run},
 	})
 	var wrong []error
 	for i, text := range texts {
@@ -182,7 +159,7 @@ func sweep(r session.Request) error {
 	return errors.Join(wrong...)
 }
 
-// swept reads what sweepScript printed.
+// swept reads what scripts.Sweep printed.
 func swept(text string) (found, left int, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 4 || words[0] != "found" || words[2] != "left" {

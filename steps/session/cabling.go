@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/cabling"
@@ -21,7 +22,7 @@ func Survey(ctx context.Context, o Options) (rig steps.Rig, cables cabling.Map, 
 				return
 			}
 			out, err := seen(ctx, o.Nodes[i], runner.Script{
-				Name: "cabling", Body: cabling.Script, Limit: 20 * time.Second,
+				Name: "cabling", Body: scripts.Cabling, Limit: 20 * time.Second,
 				Vars: map[string]string{"WAYS": cabling.Ways(l.rig, i), "UNNUMBERED": cabling.Unnumbered(l.rig.Nodes[i])},
 			})
 			if err == nil {

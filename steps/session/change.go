@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
@@ -776,7 +777,7 @@ func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Ver
 			who = append(who, "on "+name+" "+f)
 		}
 		said, err := runner.Text(ctx, t.s.o.Nodes[p.no], runner.Script{
-			Name: "read the managers' log", Body: change.ManagersLog, Limit: readyLimit, Root: true,
+			Name: "read the managers' log", Body: scripts.ManagersLog, Limit: readyLimit, Root: true,
 			Vars: map[string]string{"SET": strings.Join(p.set, " ")},
 		})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -22,17 +23,8 @@ func inContainer(script string, vars map[string]string) string {
 		exports = "export " + strings.Join(names, " ") + "\n"
 		hands = " -e " + strings.Join(names, " -e ")
 	}
-	return exports + `engine=
-for each in docker podman; do
-	if [ -z "$engine" ] && command -v "$each" >/dev/null && "$each" inspect "$CONTAINER" >/dev/null 2>&1; then
-		engine=$each
-	fi
-done
-if [ -z "$engine" ]; then
-	echo "there is no container $CONTAINER here that docker or podman shows to this user" >&2
-	exit ` + fmt.Sprint(steps.NoContainer) + `
-fi
-"$engine" exec -i` + hands + ` "$CONTAINER" sh -s <<'` + end + "'\n" + strings.TrimRight(script, "\n") + "\n" + end + "\n"
+	return exports + scripts.Container + "inside " + fmt.Sprint(steps.NoContainer) + hands + " <<'" + end + "'\n" +
+		strings.TrimRight(script, "\n") + "\n" + end + "\n"
 }
 
 // namesContainer reports whether a role looks at the container by itself, and says so.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
@@ -159,7 +160,7 @@ func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, nod
 // examine keeps one health sampler of a node's adapters and GPUs running, until ctx ends.
 func (p *samplers) examine(ctx context.Context, no int, node *meter.Node) {
 	script := runner.Script{
-		Name: "health", Body: health.Script, Vars: health.Vars(health.Every * p.s.o.Speed), Limit: sampleFor, Patient: true,
+		Name: "health", Body: scripts.Health, Vars: health.Vars(health.Every * p.s.o.Speed), Limit: sampleFor, Patient: true,
 	}
 	for ctx.Err() == nil {
 		var round strings.Builder

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner/safefile"
 
 	"github.com/railbench/railbench/runner"
@@ -72,50 +73,6 @@ func (Program) Plan(session.Request) map[string]string {
 	return map[string]string{"RAILBENCH": planned}
 }
 
-// look finds out what a node has and is. A program that another user could exchange before it runs is none: it is not
-// even asked for its version.
-const look = own + `uname -s
-uname -m
-found=$(command -v railbench) || exit 0
-real=$(readlink -f "$found" 2>/dev/null) || real=$found
-own "$real" || exit 0
-printf '%s\n' "$real"
-"$real" --version 2>/dev/null | head -n 1
-sha256sum "$real" 2>/dev/null | cut -d ' ' -f 1
-exit 0`
-
-// own reports whether no one but this user and root can put another thing in the place of a path without links: whose
-// it is, and every folder above it, and who may write there. The group's bit is enough: a user's own group may have
-// others in it, and what an access list gives is seen there. A folder such as /tmp lets no one take away what is in it.
-// A path with a line's end or an escape would be read as another one here.
-const own = `own() {
-	at=$1
-	case $at in *[[:cntrl:]]*) return 1 ;; esac
-	set -- $(ls -ldn / 2>/dev/null)
-	top=$3 me=$(id -u)
-	while :; do
-		set -- $(ls -ldn "$at" 2>/dev/null)
-		case $3 in
-		0 | "$me" | "$top") ;;
-		*) return 1 ;;
-		esac
-		case $1 in
-		d????????[tT]*) ;;
-		?????w* | ????????w*) return 1 ;;
-		[d-]*) ;;
-		*) return 1 ;;
-		esac
-		case $at in
-		/) return 0 ;;
-		/*) ;;
-		*) return 1 ;;
-		esac
-		at=${at%/*}
-		at=${at:-/}
-	done
-}
-`
-
 // give finds or makes a program at one end.
 func (p Program) give(ctx context.Context, r session.Request, e steps.End) (path string, held *copied, err error) {
 	n := r.Nodes[e]
@@ -125,7 +82,7 @@ func (p Program) give(ctx context.Context, r session.Request, e steps.End) (path
 		}
 		return p.Own, nil, nil
 	}
-	text, err := runner.Text(ctx, n, runner.Script{Name: "look for railbench", Body: look})
+	text, err := runner.Text(ctx, n, runner.Script{Name: "look for railbench", Body: scripts.Upload + scripts.UploadLook})
 	if err != nil {
 		return "", nil, err
 	}
@@ -236,41 +193,6 @@ type copied struct {
 	done      chan struct{}
 }
 
-// hold makes a folder from which programs can be run, reports its name and waits. Where it is ended it clears the
-// folder: the traps stand before there is one, and a second signal doesn't end the clearing that the first one began.
-// A shell says of a job that was ended "Terminated", and where the connection is gone that ends the shell by SIGPIPE,
-// unless it minds none.
-const hold = `umask 077
-dir=
-trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT
-trap 'trap "" HUP INT TERM; exit 0' HUP INT TERM
-trap '' PIPE
-` + place + `printf '%s\n' "$dir"
-while :; do
-	sleep 3600 &
-	wait "$!"
-done`
-
-// place makes $dir. Its path has no links: whose they are doesn't matter then.
-const place = own + `for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
-	base=$(cd -P -- "$base" 2>/dev/null && pwd -P) || continue
-	own "$base" || continue
-	dir=$(mktemp -d "${base%/}/railbench-run.XXXXXX" 2>/dev/null) || { dir=; continue; }
-	printf '#!/bin/sh\nexit 0\n' >"$dir/try"
-	chmod 700 "$dir/try"
-	if own "$dir" && "$dir/try" 2>/dev/null; then
-		rm "$dir/try"
-		break
-	fi
-	rm -rf "$dir"
-	dir=
-done
-if [ -z "$dir" ]; then
-	echo 'no folder for temporary files is safe from others and lets programs run' >&2
-	exit 1
-fi
-`
-
 // verify prints the hash of $FILE.
 const verify = `sha256sum "$FILE"`
 
@@ -286,7 +208,9 @@ func hand(ctx context.Context, n runner.Deliverer, file, sum string) (*copied, e
 	go func() {
 		defer close(c.done)
 		var exit runner.Exit
-		exit, failed = n.Run(life, runner.Script{Name: "hold railbench", Body: hold, Limit: holdLimit, Patient: true},
+		exit, failed = n.Run(life, runner.Script{
+			Name: "hold railbench", Body: scripts.Upload + scripts.UploadHold, Limit: holdLimit, Patient: true,
+		},
 			func(l runner.Line) {
 				if l.Stream == runner.Stderr {
 					said = l.Text

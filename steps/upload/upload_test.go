@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/testform"
@@ -292,7 +293,7 @@ func TestPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := runner.Text(t.Context(), local, runner.Script{
-			Name: "place", Body: place + `rm -rf "$dir"; echo "$dir"`, Vars: map[string]string{"TMPDIR": dir},
+			Name: "place", Body: scripts.Upload + `place; rm -rf "$dir"; echo "$dir"`, Vars: map[string]string{"TMPDIR": dir},
 		})
 		if err != nil || strings.HasPrefix(out, dir+"/") != c.fine || strings.TrimSpace(out) == "" {
 			t.Errorf("%s: %v: %q", name, err, out)
@@ -311,7 +312,7 @@ func TestPlaceBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := runner.Text(t.Context(), local, runner.Script{
-		Name: "place", Body: place + `rm -rf "$dir"; echo "$dir"`, Vars: map[string]string{"TMPDIR": link},
+		Name: "place", Body: scripts.Upload + `place; rm -rf "$dir"; echo "$dir"`, Vars: map[string]string{"TMPDIR": link},
 	})
 	if err != nil || !strings.HasPrefix(out, to+"/") {
 		t.Errorf("%v: %q is not below %s", err, out, to)
@@ -352,7 +353,8 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := runner.Text(t.Context(), local, runner.Script{
-			Name: "look", Body: look, Vars: map[string]string{"PATH": c.in + ":" + os.Getenv("PATH")},
+			Name: "look", Body: scripts.Upload + scripts.UploadLook,
+			Vars: map[string]string{"PATH": c.in + ":" + os.Getenv("PATH")},
 		})
 		ran := os.Remove(filepath.Join(dir, "ran")) == nil
 		p := found(text)
