@@ -1,6 +1,9 @@
 package steps
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Counted is a number with its noun: 1 cell, 3 cells.
 func Counted(n int, what string) string {
@@ -9,3 +12,6 @@ func Counted(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// Capital begins a sentence. It begins with a letter of ASCII.
+func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -231,7 +231,7 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	}
 	b.say(q.Title + ": done on " + where + ". " + theme.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
 	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
-	b.add("", b.k.Warn.Render(fmt.Sprintf("%s are rolled back automatically in %d:%02d.", strings.ToUpper(all[:1])+all[1:],
+	b.add("", b.k.Warn.Render(fmt.Sprintf("%s are rolled back automatically in %d:%02d.", steps.Capital(all),
 		left/60, left%60)))
 	b.keys("y", "keep it", "n, esc", "roll back now")
 	return "Keep the change?"

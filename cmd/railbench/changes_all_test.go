@@ -8,6 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -74,7 +75,7 @@ func TestChangesOfAllNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.close()
-			b.options.Confirm = autoConfirm{}
+			b.options.Confirm = headless.Yes{}
 			if c.judge != nil {
 				b.options.Catalog.Judges["mtu"] = c.judge(b.options.Catalog.Judges["mtu"])
 			}

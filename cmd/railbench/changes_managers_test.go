@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -130,7 +131,7 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 		}
 		t.Run("known/"+cell, func(t *testing.T) {
 			t.Parallel()
-			if v, nodes := onManaged(t, cell, fault, autoConfirm{}, ""); v.Grade != steps.Pass && v.Grade != steps.Warn ||
+			if v, nodes := onManaged(t, cell, fault, headless.Yes{}, ""); v.Grade != steps.Pass && v.Grade != steps.Warn ||
 				nodes[0].roots == nil {
 				t.Errorf("it has nothing to do where its managers are known: %s: %s", v.Grade, v.Reason)
 			}
@@ -193,7 +194,7 @@ func TestAManagerThatIsBusyIsAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// Looked at by the session, by the change, and again until it says what is the case.
-			v, nodes := onManaged(t, "bond-setup", "", autoConfirm{}, busy, busy, busy, busy, "")
+			v, nodes := onManaged(t, "bond-setup", "", headless.Yes{}, busy, busy, busy, busy, "")
 			if v.Grade != steps.Pass || nodes[0].asked < 5 {
 				t.Errorf("asked %d times: %s: %s", nodes[0].asked, v.Grade, v.Reason)
 			}
@@ -240,7 +241,7 @@ func TestRefusedChangesAreNotKept(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b.options.Confirm = autoConfirm{}
+			b.options.Confirm = headless.Yes{}
 			s := session.New(b.options)
 			b.onState = s.State
 			s.Open()
@@ -286,7 +287,7 @@ func TestRootIsLostInTheMiddle(t *testing.T) {
 				}
 				t.Cleanup(func() { b.close() })
 				before := networks(t, b)
-				b.options.Confirm = autoConfirm{}
+				b.options.Confirm = headless.Yes{}
 				whole := slices.Clone(b.options.Nodes)
 				for e, n := range whole {
 					if both || e == int(steps.Peer) {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/railbench/railbench/runner/console"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
@@ -204,7 +206,7 @@ when the railbench that gave it has ended.`,
 				Terminal: tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
 				Clock:    tui.Clock{Now: time.Now},
 			})
-			ctx, lend, stop := screenSignals(cmd.Context())
+			ctx, lend, stop := console.ScreenSignals(cmd.Context())
 			defer stop()
 			err = render.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
 			if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {

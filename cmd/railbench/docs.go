@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/cells"
@@ -99,7 +100,7 @@ func readPage(cmd *cobra.Command, text string) error {
 	width := min(cmp.Or(columns(out), docWidth), docWidth)
 	lines := cells.Prose(text, theme.New(true, colorprofile.ASCII), width)
 	styled := strings.Join(trimmed(lines), "\n") + "\n"
-	pager, err := pagerCommand()
+	pager, err := console.PagerCommand()
 	if err != nil {
 		return writePage(f, styled) // a terminal scrolls, too
 	}

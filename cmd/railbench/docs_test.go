@@ -680,7 +680,7 @@ func parameterTable(t *testing.T) string {
 		if p.Default == "" {
 			value = "(" + value + ")"
 		}
-		rows = append(rows, []string{code(p.Name), value, capital(p.Does)})
+		rows = append(rows, []string{code(p.Name), value, steps.Capital(p.Does)})
 	}
 	return table("parameter | default | what it is", rows)
 }

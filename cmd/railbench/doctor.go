@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/doctor"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/plain"
 )
@@ -92,7 +94,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if err != nil {
 		return usage(err)
 	}
-	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
+	ask, confirm := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	if f.fix && confirm == nil {
 		return usage(errors.New("--fix cannot ask without a terminal: add --yes"))
 	}
@@ -178,7 +180,7 @@ func (f doctorFlags) checks(
 		text := f.symptom
 		if text == "-" {
 			var err error
-			if text, err = readUntil(ctx, in, maxSymptom); err != nil {
+			if text, err = console.ReadAll(ctx, in, maxSymptom); err != nil {
 				return nil, nil, fmt.Errorf("read the symptom from stdin: %w", err)
 			}
 		}

@@ -1,30 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/explain"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/plain"
-)
-
-// Of a text that is longer, the beginning and the end are read.
-const (
-	explainHead = 1 << 20
-	explainTail = 1 << 20
 )
 
 func explainCommand() *cobra.Command {
@@ -75,14 +66,14 @@ func explainTexts(cmd *cobra.Command, files []string, asJSON bool) error {
 	var answers []named
 	explained := true
 	for _, file := range files {
-		text, omitted, err := pasted(cmd, file)
+		text, err := pasted(cmd, file)
 		if err != nil {
 			return err
 		}
-		if strings.TrimSpace(text) == "" {
+		if strings.TrimSpace(text.Text) == "" {
 			return usage(fmt.Errorf("%s is empty: give a log or the output of a tool", file))
 		}
-		a := named{file, k.Text(text, catalog.New().Tools, omitted)}
+		a := named{file, k.Text(text.Text, catalog.New().Tools, text.Omitted)}
 		answers, explained = append(answers, a), explained && a.Explained()
 	}
 	out := cmd.OutOrStdout()
@@ -105,74 +96,16 @@ func explainTexts(cmd *cobra.Command, files []string, asJSON bool) error {
 }
 
 // pasted reads the beginning and the end of a text of any length.
-func pasted(cmd *cobra.Command, file string) (text string, omitted explain.Omitted, err error) {
-	in := cmd.InOrStdin()
-	if file != "-" {
-		in = &lateFile{name: file}
-	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		sanitize.Fprintln(cmd.ErrOrStderr(),
-			"railbench: reading from the terminal: paste the text, and end with ctrl+d on a line of its own")
+func pasted(cmd *cobra.Command, file string) (explain.Pasted, error) {
+	in := input(cmd, file, "reading from the terminal: paste the text")
+	text, err := console.Until(cmd.Context(), func() (explain.Pasted, error) { return explain.HeadAndTail(in) })
+	switch {
+	case cmd.Context().Err() != nil:
+		return text, status{exitInconclusive, fmt.Errorf("read the text: %w", context.Cause(cmd.Context()))}
+	case err != nil:
+		return text, usage(fmt.Errorf("read the text: %w", err))
 	}
-	type result struct {
-		text    string
-		omitted explain.Omitted
-		err     error
-	}
-	done := make(chan result, 1)
-	go func() {
-		var r result
-		r.text, r.omitted, r.err = headAndTail(in)
-		done <- r
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
-			return "", r.omitted, usage(fmt.Errorf("read the text: %w", r.err))
-		}
-		return r.text, r.omitted, nil
-	case <-cmd.Context().Done():
-		return "", omitted, status{exitInconclusive, fmt.Errorf("read the text: %w", context.Cause(cmd.Context()))}
-	}
-}
-
-// headAndTail is the beginning and the end of a stream, in whole lines, and how many lines are between them.
-func headAndTail(in io.Reader) (string, explain.Omitted, error) {
-	head, err := io.ReadAll(io.LimitReader(in, explainHead))
-	if err != nil || len(head) < explainHead {
-		return string(head), explain.Omitted{}, err
-	}
-	var tail []byte
-	dropped := 0 // lines that ended in what is not kept
-	piece := make([]byte, 256<<10)
-	for {
-		n, err := io.ReadFull(in, piece)
-		tail = append(tail, piece[:n]...)
-		if more := len(tail) - explainTail; more > explainTail {
-			dropped += bytes.Count(tail[:more], []byte{'\n'})
-			tail = append(tail[:0], tail[more:]...)
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			break
-		}
-		if err != nil {
-			return "", explain.Omitted{}, err
-		}
-	}
-	more := len(tail) - explainTail
-	if more <= 0 && dropped == 0 {
-		return string(head) + string(tail), explain.Omitted{}, nil
-	}
-	if more > 0 {
-		dropped += bytes.Count(tail[:more], []byte{'\n'})
-		tail = tail[more:]
-	}
-	// The head ends and the tail begins with a whole line: what is cut off belongs to what was left out.
-	end := bytes.LastIndexByte(head, '\n') + 1
-	if begin := bytes.IndexByte(tail, '\n') + 1; begin > 0 {
-		tail, dropped = tail[begin:], dropped+1
-	}
-	after := bytes.Count(head[:end], []byte{'\n'})
-	return string(head[:end]) + string(tail), explain.Omitted{After: after, Lines: dropped}, nil
+	return text, nil
 }
 
 // explainPage is what follows from a text, as a page of the workbench.

@@ -257,17 +257,17 @@ func TestExplainLong(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("Couldn't listen to port 18515\n")
 	n := 1
-	for b.Len() < 3*(explainHead+explainTail) {
+	for b.Len() < 3*(explain.PastedHead+explain.PastedTail) {
 		fmt.Fprintf(&b, "some line %d of a long log\n", n)
 		n++
 	}
 	b.WriteString("E: undefined symbol: ibv_alloc_td\n")
 	n++
-	text, omitted, err := headAndTail(strings.NewReader(b.String()))
+	text, err := explain.HeadAndTail(strings.NewReader(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := knowing(t).Text(text, catalog.New().Tools, omitted)
+	a := knowing(t).Text(text.Text, catalog.New().Tools, text.Omitted)
 	if a.Lines != n || a.LeftOut == 0 || len(a.Causes) != 2 {
 		t.Fatalf("%d lines of %d, %d left out, %d causes", a.Lines, n, a.LeftOut, len(a.Causes))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -196,7 +197,7 @@ func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[str
 		t.Fatal(err)
 	}
 	defer b.close()
-	b.options.Confirm = autoConfirm{}
+	b.options.Confirm = headless.Yes{}
 	for _, s := range spoil {
 		s(b)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -43,7 +44,7 @@ func TestNetworkFixes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.close()
-			b.options.Confirm = autoConfirm{}
+			b.options.Confirm = headless.Yes{}
 			if cell, ok := b.options.Tutorial.Cell(c.check); !ok || cell.Check.Fix != c.fix {
 				t.Errorf("%s names the fix %q", c.check, cell.Check.Fix)
 			}
@@ -91,7 +92,7 @@ func TestUndoKeepsTheOrderOfAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	b.options.Confirm = autoConfirm{}
+	b.options.Confirm = headless.Yes{}
 	exit, err := b.options.Nodes[steps.Peer].Run(t.Context(), runner.Script{
 		Name: "two addresses", Root: true,
 		Body: "ip addr flush dev enP2p1s0f0np0\nip addr add 192.168.100.15/24 dev enP2p1s0f0np0\n" +

@@ -16,6 +16,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/etcdtest"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -39,7 +40,7 @@ func TestSoftwareFixes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.close()
-			b.options.Confirm = autoConfirm{}
+			b.options.Confirm = headless.Yes{}
 			cell, _ := b.options.Tutorial.Cell(c.check)
 			s := session.New(b.options)
 			b.onState = s.State

@@ -272,7 +272,7 @@ func TestForgedNode(t *testing.T) {
 				return
 			}
 			out.Close()
-			a := newTerminalAsker(in, w)
+			a := headless.NewAsker(in, w)
 			_, _ = a.Change(t.Context(), question)
 			_, _ = a.HostKey(t.Context(), runner.HostKeyQuestion{
 				Node: text, Address: text, KeyType: text, Fingerprint: text,

@@ -40,7 +40,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 				}
 				rig.sshConfig = absolute
 			}
-			ask, _ := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
+			ask, _ := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
 			b, err := rig.open(cmd.Context(), ask)
 			if err != nil {
 				return err

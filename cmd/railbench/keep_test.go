@@ -53,7 +53,7 @@ func TestNoSecretIsSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	b.options.Confirm = autoConfirm{}
+	b.options.Confirm = headless.Yes{}
 	dir := t.TempDir()
 	b.options.Logs = filepath.Join(dir, "logs")
 	path := filepath.Join(dir, "s.ipynb")

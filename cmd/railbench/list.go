@@ -97,12 +97,9 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 		}
 		indent := strings.Repeat(" ", 21)
 		_ = say(out, fmt.Sprintf("%-20s ", p.Name), value) // a writer that failed once fails from then on
-		_ = say(out, indent, capital(p.Does)+".")
+		_ = say(out, indent, steps.Capital(p.Does)+".")
 		_ = say(out, indent, "It is "+p.Allowed()+".")
 	}
 	sanitize.Fprintln(out)
 	return say(out, "", "--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
 }
-
-// capital begins a sentence.
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -61,7 +62,7 @@ var alone bool
 func main() {
 	alone = true
 	crashBySignal()
-	quitIsTerm()
+	console.QuitIsTerm()
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -72,7 +73,7 @@ func crashBySignal() { debug.SetTraceback("crash") }
 
 // Main is the program, with its streams and its exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := untilSignalled()
+	ctx, stop := console.UntilSignalled()
 	defer stop()
 	out, errs := sanitize.NewWriter(stdout), sanitize.NewWriter(stderr)
 	cmd := rootCommand()

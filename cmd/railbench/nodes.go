@@ -23,6 +23,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/runner/safefile"
@@ -144,7 +145,7 @@ func (b *bench) serve(endpoint string) error {
 	}
 	b.etcd = e
 	// What a railbench that was killed has left; the folders of those that run are held.
-	for _, name := range []string{simFolder, shownFolder} {
+	for _, name := range []string{simFolder, console.ShownFolder} {
 		safefile.Sweep(os.TempDir(), name)
 	}
 	if state, err := stateDir(); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
@@ -96,7 +97,7 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if cmd.Flags().Changed("partners") {
 		rig.params = append(slices.Clone(rig.params), fmt.Sprintf("%s=%d", pairs.Partners, f.partners))
 	}
-	ask, confirm := newAskers(cmd.InOrStdin(), errs, f.yes)
+	ask, confirm := headless.NewAskers(cmd.InOrStdin(), errs, f.yes)
 	b, err := rig.open(ctx, ask)
 	if err != nil {
 		return err
@@ -180,7 +181,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 		return nil, usage(errors.New(many))
 	}
 	if b.simRig == nil && cost.Rails > 0 {
-		if err := agreed(ctx, errs, confirm); err != nil {
+		if err := agreed(ctx, confirm); err != nil {
 			return nil, err
 		}
 	}
@@ -197,14 +198,12 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 
 // agreed asks whether the network may be loaded. Where no one can be asked it may not, and --yes is a yes without a
 // question.
-func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) error {
+func agreed(ctx context.Context, confirm session.Confirmer) error {
 	switch a := confirm.(type) {
 	case nil:
 		return usage(errors.New("this loads the network between all nodes: add --yes to allow it"))
-	case *terminalAsker:
-		defer a.turn()()
-		sanitize.Fprint(errs, "It loads the network between all nodes. Measure? (yes/no) ")
-		if yes, err := a.yes(ctx); err != nil || !yes {
+	case *headless.Asker:
+		if yes, err := a.Ask(ctx, "It loads the network between all nodes. Measure?"); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was measured")}
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/parse"
@@ -171,17 +171,23 @@ func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 	return parse.Tool{}, fmt.Errorf("no parser for %q (use %s)", args[0], all)
 }
 
-// savedText reads no more than a parser takes, and one byte that reports more.
-func savedText(cmd *cobra.Command, file string) (string, error) {
+// input is a file, or stdin for "-": of a terminal it says on stderr how what is asked for ends.
+func input(cmd *cobra.Command, file, asks string) io.Reader {
 	in := cmd.InOrStdin()
 	if file != "-" {
 		// It may be a pipe that no one writes into yet.
-		in = &lateFile{name: file}
-	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		sanitize.Fprintln(cmd.ErrOrStderr(),
-			"railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
+		return &console.LateFile{Name: file}
 	}
-	text, err := readUntil(cmd.Context(), in, parse.MaxText+1)
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		sanitize.Fprintf(cmd.ErrOrStderr(), "railbench: %s, and end with ctrl+d on a line of its own\n", asks)
+	}
+	return in
+}
+
+// savedText reads no more than a parser takes, and one byte that reports more.
+func savedText(cmd *cobra.Command, file string) (string, error) {
+	in := input(cmd, file, "reading the output from the terminal: paste it")
+	text, err := console.ReadAll(cmd.Context(), in, parse.MaxText+1)
 	switch {
 	case cmd.Context().Err() != nil:
 		return "", status{exitInconclusive, fmt.Errorf("read the saved output: %w", err)}
@@ -189,62 +195,6 @@ func savedText(cmd *cobra.Command, file string) (string, error) {
 		return "", usage(fmt.Errorf("read the saved output: %w", err))
 	}
 	return text, nil
-}
-
-// readUntil reads until the end, or until ctx ends: a read of a terminal or a pipe
-// knows no context.
-func readUntil(ctx context.Context, in io.Reader, most int64) (string, error) {
-	type result struct {
-		text string
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		text, err := readPieces(io.LimitReader(in, most))
-		done <- result{text, err}
-	}()
-	select {
-	case r := <-done:
-		return r.text, r.err
-	case <-ctx.Done():
-		return "", errors.New("interrupted before all of it was read")
-	}
-}
-
-// readPieces reads all of a stream whose length no one knows, in three times its memory: one buffer that grows takes
-// many times that of it.
-func readPieces(in io.Reader) (string, error) {
-	var pieces [][]byte
-	for {
-		piece := make([]byte, 1<<20)
-		n, err := io.ReadFull(in, piece)
-		pieces = append(pieces, piece[:n])
-		if err == nil {
-			continue
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = nil
-		}
-		return string(bytes.Join(pieces, nil)), err
-	}
-}
-
-// A lateFile is opened with the first read, and closed with the last.
-type lateFile struct {
-	name string
-	f    *os.File
-}
-
-func (l *lateFile) Read(b []byte) (n int, err error) {
-	if l.f == nil {
-		if l.f, err = os.Open(l.name); err != nil {
-			return 0, err
-		}
-	}
-	if n, err = l.f.Read(b); err != nil {
-		l.f.Close()
-	}
-	return n, err
 }
 
 func cannotTell(names []string) error {

@@ -90,7 +90,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return usage(errors.New("--dry-run does not ask Slurm for nodes: leave out --slurm, or run it in an allocation"))
 	}
 	rig.runbooks, rig.trust = f.runbooks, f.trust
-	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
+	ask, confirm := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	b, err := rig.open(ctx, ask)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
 )
@@ -42,7 +43,7 @@ func (b *bench) offer(ctx context.Context, in io.Reader, out io.Writer, d *noteb
 		d.Created.Local().Format("2006-01-02 15:04"), cells, what)
 	b.remind(out)
 	sanitize.Fprint(out, "Resume it? (Y/n) ")
-	answer, err := readLine(ctx, io.LimitReader(in, 100))
+	answer, err := console.ReadLine(ctx, io.LimitReader(in, 100))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}

@@ -72,7 +72,7 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx, out := cmd.Context(), cmd.ErrOrStderr()
 	rig.runbooks = f.runbooks
 	// No one is asked here whether a change may be made, and so none is.
-	ask, _ := newAskers(cmd.InOrStdin(), out, false)
+	ask, _ := headless.NewAskers(cmd.InOrStdin(), out, false)
 	b, err := rig.open(ctx, ask)
 	if err != nil {
 		return err

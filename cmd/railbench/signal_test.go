@@ -20,6 +20,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/runner/testform"
 )
 
@@ -186,7 +187,7 @@ func TestServersEnd(t *testing.T) {
 const hung = "railbench-hung"
 
 func hangOn() {
-	ctx, stop := untilSignalled()
+	ctx, stop := console.UntilSignalled()
 	defer stop()
 	fmt.Println("up")
 	<-ctx.Done()

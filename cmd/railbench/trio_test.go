@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -34,7 +35,7 @@ func ranOn(t *testing.T, flags rigFlags, ids ...string) (*session.Follower, *ben
 		t.Fatal(err)
 	}
 	t.Cleanup(b.close)
-	b.options.Confirm = autoConfirm{}
+	b.options.Confirm = headless.Yes{}
 	s := session.New(b.options)
 	b.onState = s.State
 	f := session.Follow(s, nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -85,20 +86,19 @@ func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 	}
 	t.show(cmd.OutOrStdout())
 	if !yes {
-		_, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
-		a, ok := confirm.(*terminalAsker)
+		_, confirm := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
+		a, ok := confirm.(*headless.Asker)
 		if !ok {
 			return usage(errors.New("cannot ask without a terminal: add --yes"))
 		}
-		sanitize.Fprintf(cmd.ErrOrStderr(), "Trust %s to run, %s and as you? (yes/no) ", t.what, t.where)
-		if yes, err := a.yes(cmd.Context()); err != nil || !yes {
+		if yes, err := a.Ask(cmd.Context(), "Trust %s to run, %s and as you?", t.what, t.where); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was trusted")}
 		}
 	}
 	if err := t.trust(); err != nil {
 		return unwritten(err)
 	}
-	sanitize.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", capital(t.what))
+	sanitize.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", steps.Capital(t.what))
 	return nil
 }
 

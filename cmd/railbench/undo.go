@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -54,7 +55,7 @@ can't be reached; 4 you declined; 5 the result could not be written.`,
 
 // takeBack takes back what was changed on one rig, whose name it gives.
 func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err error) {
-	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), yes)
+	ask, confirm := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), yes)
 	b, err := f.open(cmd.Context(), ask)
 	if err != nil {
 		return "", err
@@ -93,9 +94,8 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 	if confirm == nil {
 		return name, usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
 	}
-	if a, ok := confirm.(*terminalAsker); ok {
-		sanitize.Fprint(cmd.ErrOrStderr(), "Take them back, as root on every node that has one? (yes/no) ")
-		if yes, err := a.yes(ctx); err != nil || !yes {
+	if a, ok := confirm.(*headless.Asker); ok {
+		if yes, err := a.Ask(ctx, "Take them back, as root on every node that has one?"); err != nil || !yes {
 			return name, status{exitInconclusive, errors.New("nothing was changed")}
 		}
 	}

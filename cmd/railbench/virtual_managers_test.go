@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -202,7 +203,7 @@ func (v *virtual) change(t *testing.T, journal *undo.Journal, cell string, words
 func (v *virtual) changed(t *testing.T, journal *undo.Journal, cell string) steps.Verdict {
 	t.Helper()
 	s := v.open(t, "nvidia", nil, func(o *session.Options) {
-		o.Confirm, o.Journal, o.ChangeTime = autoConfirm{}, journal, 8*time.Minute
+		o.Confirm, o.Journal, o.ChangeTime = headless.Yes{}, journal, 8*time.Minute
 	})
 	s.Run(cell)
 	return v.ended(t, s, cell).Verdict
@@ -401,7 +402,7 @@ func (v *virtual) armed(t *testing.T, s *session.Session) {
 func (v *virtual) rootLost(t *testing.T) {
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	s := v.open(t, "nvidia", nil, func(o *session.Options) {
-		o.Confirm, o.Journal, o.ChangeTime = autoConfirm{}, journal, 90*time.Second
+		o.Confirm, o.Journal, o.ChangeTime = headless.Yes{}, journal, 90*time.Second
 	})
 	may := func(what string) {
 		for _, node := range []string{"spark-01", "spark-02"} {

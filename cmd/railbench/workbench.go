@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps/headless"
 
 	tea "charm.land/bubbletea/v2"
@@ -301,7 +302,7 @@ func (d *app) putAway(cmd *cobra.Command, shown error) error {
 
 // show runs the screen to its end.
 func (o opening) show(cmd *cobra.Command, model tea.Model) error {
-	ctx, lend, stop := screenSignals(cmd.Context())
+	ctx, lend, stop := console.ScreenSignals(cmd.Context())
 	defer stop()
 	var screen render.Terminal = terminal(cmd.OutOrStdout())
 	if o.recording != nil {

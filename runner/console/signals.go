@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// untilSignalled is a context that the first signal ends, and with it what runs, in order. A second one ends the
+// UntilSignalled is a context that the first signal ends, and with it what runs, in order. A second one ends the
 // program however it hangs, also where it comes a moment later: the nodes' supervisors and rollbacks need nothing here.
-func untilSignalled() (ctx context.Context, stop func()) {
+func UntilSignalled() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	deaf := onSignal(cancel, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return context.WithValue(ctx, mainSignals{}, deaf), func() {
@@ -22,10 +22,10 @@ func untilSignalled() (ctx context.Context, stop func()) {
 // mainSignals is the key of what stops untilSignalled's listening.
 type mainSignals struct{}
 
-// screenSignals is a context for a screen, which the first signal ends; a second one ends the program, also where the
+// ScreenSignals is a context for a screen, which the first signal ends; a second one ends the program, also where the
 // terminal is frozen. While another program has the terminal, which lend and back say, ctrl+c goes to both programs and
 // is meant for the other one. stop ends the listening.
-func screenSignals(parent context.Context) (ctx context.Context, lend func() (back func()), stop func()) {
+func ScreenSignals(parent context.Context) (ctx context.Context, lend func() (back func()), stop func()) {
 	if deaf, ok := parent.Value(mainSignals{}).(func()); ok {
 		deaf() // from here on ctrl+c may be meant for a pager
 	}
@@ -108,9 +108,9 @@ func endBy(s syscall.Signal, heard chan os.Signal) {
 	os.Exit(128 + int(s))
 }
 
-// quitIsTerm has SIGQUIT end the program as SIGTERM does, for as long as it runs. Go would write where each goroutine
+// QuitIsTerm has SIGQUIT end the program as SIGTERM does, for as long as it runs. Go would write where each goroutine
 // is, and while a frozen terminal does not take that, no other signal but SIGKILL would end the program.
-func quitIsTerm() {
+func QuitIsTerm() {
 	if signal.Ignored(syscall.SIGQUIT) {
 		return // as in the background of a script
 	}

@@ -1,4 +1,4 @@
-package main
+package headless
 
 import (
 	"bufio"
@@ -18,8 +18,8 @@ import (
 	"github.com/railbench/railbench/steps/session"
 )
 
-// terminalAsker puts questions on the terminal of a run without a screen.
-type terminalAsker struct {
+// Asker puts questions on the terminal of a run without a screen.
+type Asker struct {
 	mu  sync.Mutex // both nodes may ask at once
 	in  *os.File
 	out io.Writer
@@ -34,40 +34,43 @@ type answer struct {
 	err  error
 }
 
-// newAskers ask where stdin is a terminal, and elsewhere decline what a node asks.
+// NewAskers ask where stdin is a terminal, and elsewhere decline what a node asks.
 // A change is confirmed by yes, by the terminal, or, with a nil Confirmer, never.
-func newAskers(in io.Reader, out io.Writer, yes bool) (runner.Asker, session.Confirmer) {
+// NewAsker asks at a terminal.
+func NewAskers(in io.Reader, out io.Writer, yes bool) (runner.Asker, session.Confirmer) {
 	f, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		if yes {
-			return runner.NoAsker{}, autoConfirm{}
+			return runner.NoAsker{}, Yes{}
 		}
 		return runner.NoAsker{}, nil
 	}
-	a := newTerminalAsker(f, out)
+	a := NewAsker(f, out)
 	if yes {
-		return a, autoConfirm{}
+		return a, Yes{}
 	}
 	return a, a
 }
 
-func newTerminalAsker(in *os.File, out io.Writer) *terminalAsker {
-	return &terminalAsker{in: in, out: out, got: make(chan answer, 8)}
+// NewAsker asks at a terminal.
+func NewAsker(in *os.File, out io.Writer) *Asker {
+	return &Asker{in: in, out: out, got: make(chan answer, 8)}
 }
 
-// autoConfirm is --yes.
-type autoConfirm struct{}
+// Yes is --yes.
+type Yes struct{}
 
-func (autoConfirm) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
+// Change says yes.
+func (Yes) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
 
 // Change shows what would run, or what was found, and asks yes or no. A change
 // is rolled back if the answer does not come in time.
-func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
+func (a *Asker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
 	defer a.turn()()
 	if q.Keep {
 		left := time.Until(q.Deadline)
 		sanitize.Fprintf(a.out, "%s: %s\nKeep the change? %s are rolled back automatically in %s. (yes/no) ",
-			q.Found.Grade, q.Found.Reason, capital(q.All()), left.Round(time.Second))
+			q.Found.Grade, q.Found.Reason, steps.Capital(q.All()), left.Round(time.Second))
 		// A yes has to reach both nodes before their switches fire: one that comes later is none.
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
@@ -109,7 +112,7 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 }
 
 // yes reads a line, until ctx ends.
-func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
+func (a *Asker) yes(ctx context.Context) (bool, error) {
 	if a.left == 0 {
 		a.begin(func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
 	}
@@ -118,7 +121,7 @@ func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
 }
 
 // begin reads the terminal in a goroutine of its own: a read of the terminal can't be cancelled by a context.
-func (a *terminalAsker) begin(read func() (string, error)) {
+func (a *Asker) begin(read func() (string, error)) {
 	a.left++
 	go func() {
 		text, err := read()
@@ -128,7 +131,7 @@ func (a *terminalAsker) begin(read func() (string, error)) {
 
 // turn begins one question, and gives what ends it. What was typed too late for the one before is not an answer to
 // it.
-func (a *terminalAsker) turn() func() {
+func (a *Asker) turn() func() {
 	a.mu.Lock()
 	for {
 		select {
@@ -141,7 +144,7 @@ func (a *terminalAsker) turn() func() {
 }
 
 // answer is what is typed next, or that ctx has ended.
-func (a *terminalAsker) answer(ctx context.Context) (string, error) {
+func (a *Asker) answer(ctx context.Context) (string, error) {
 	select {
 	case x := <-a.got:
 		a.left--
@@ -151,32 +154,21 @@ func (a *terminalAsker) answer(ctx context.Context) (string, error) {
 	}
 }
 
-// readLine reads a line, or waits until ctx ends: a read of a terminal knows no context.
-func readLine(ctx context.Context, in io.Reader) (string, error) {
-	got := make(chan answer, 1)
-	go func() {
-		line, err := bufio.NewReader(in).ReadString('\n')
-		got <- answer{line, err}
-	}()
-	select {
-	case x := <-got:
-		return x.text, x.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
-// HostKey asks yes or no.
-func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
+// Ask asks yes or no.
+func (a *Asker) Ask(ctx context.Context, format string, args ...any) (bool, error) {
 	defer a.turn()()
-	sanitize.Fprintf(a.out,
-		"The host key of %s (%s) is unknown.\n%s key fingerprint: %s\nTrust it, and store it in %s? (yes/no) ",
-		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
+	sanitize.Fprintf(a.out, format+" (yes/no) ", args...)
 	return a.yes(ctx)
 }
 
+// HostKey asks yes or no.
+func (a *Asker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
+	return a.Ask(ctx, "The host key of %s (%s) is unknown.\n%s key fingerprint: %s\nTrust it, and store it in %s?",
+		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
+}
+
 // Secret reads without an echo.
-func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
+func (a *Asker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
 	defer a.turn()()
 	if q.Again {
 		sanitize.Fprintln(a.out, "That was wrong.")

@@ -1,4 +1,4 @@
-package main
+package headless
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestAQuestionAfterOneThatNobodyAnswered(t *testing.T) {
 	defer in.Close()
 	go io.Copy(io.Discard, keys) // the echo
 	who := &answering{keys: keys}
-	a := newTerminalAsker(in, who)
+	a := NewAsker(in, who)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	soon, stop := context.WithTimeout(t.Context(), 5*time.Minute)
