@@ -168,13 +168,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 }
 
 // showPath is where a presentation says where it is. There is one: a user gives one at a time.
-func showPath() (string, error) {
-	state, err := stateDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(state, "show.json"), nil
-}
+func showPath() (string, error) { return stateDir("show.json") }
 
 func notesCommand() *cobra.Command {
 	return &cobra.Command{

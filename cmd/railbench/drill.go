@@ -170,13 +170,7 @@ type drillScore struct {
 const mostDrills = 200
 
 // drillsPath is where the table is.
-func drillsPath() (string, error) {
-	state, err := stateDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(state, "drills.json"), nil
-}
+func drillsPath() (string, error) { return stateDir("drills.json") }
 
 // readDrills is the table; empty where there is none.
 func readDrills() (all []drillScore, err error) {

@@ -148,8 +148,8 @@ func (b *bench) serve(endpoint string) error {
 	for _, name := range []string{simFolder, console.ShownFolder} {
 		safefile.Sweep(os.TempDir(), name)
 	}
-	if state, err := stateDir(); err == nil {
-		e.Remember(filepath.Join(state, "etcd"))
+	if state, err := stateDir("etcd"); err == nil {
+		e.Remember(state)
 	}
 	b.options.Services = map[string]session.Service{
 		"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e), "railbench": handedOver(),

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/runner/console"
@@ -11,10 +9,7 @@ import (
 
 // openPager makes the pager ready for a log, or for a text that is asked for when it runs.
 func openPager(log string, text func() string) (tea.ExecCommand, error) {
-	logs := "" // without a home there are none
-	if state, err := stateDir(); err == nil {
-		logs = filepath.Join(state, "logs")
-	}
+	logs, _ := stateDir("logs") // without a home there are none
 	run, err := console.Pager(logs, log, text, render.Lend)
 	if err != nil {
 		return nil, err

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps/progress"
@@ -29,11 +27,8 @@ solved if you have points left.`,
 
 // keeper keeps the user's progress.
 func keeper() (*progress.Keeper, error) {
-	state, err := stateDir()
-	if err != nil {
-		return nil, err
-	}
-	return &progress.Keeper{Path: filepath.Join(state, "progress.json")}, nil
+	path, err := stateDir("progress.json")
+	return &progress.Keeper{Path: path}, err
 }
 
 // progressText is the progress as a page.

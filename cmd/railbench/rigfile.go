@@ -25,10 +25,11 @@ func rigPath() (string, error) {
 	return filepath.Join(dir, "railbench", "rig.toml"), nil
 }
 
-// stateDir holds logs and the virtual rig: $XDG_STATE_HOME/railbench.
-func stateDir() (string, error) {
+// stateDir holds logs and the virtual rig: $XDG_STATE_HOME/railbench, or what is below it.
+func stateDir(below ...string) (string, error) {
+	name := filepath.Join(append([]string{"railbench"}, below...)...)
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "railbench"), nil
+		return filepath.Join(dir, name), nil
 	}
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -37,7 +38,7 @@ func stateDir() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the state folder: %w", err)
 	}
-	return filepath.Join(home, ".local", "state", "railbench"), nil
+	return filepath.Join(home, ".local", "state", name), nil
 }
 
 // isWhole refuses a home that depends on the working folder, which may be anybody's.
@@ -71,9 +72,9 @@ func writeRig(path string, f rigfile.File, force bool) error {
 
 // logDir makes the folder for one session's logs; empty without a home.
 func logDir() string {
-	state, err := stateDir()
+	logs, err := stateDir("logs")
 	if err != nil {
 		return ""
 	}
-	return session.NewLogFolder(filepath.Join(state, "logs"))
+	return session.NewLogFolder(logs)
 }

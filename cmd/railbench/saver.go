@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/railbench/railbench/runner/console"
@@ -14,13 +13,7 @@ import (
 )
 
 // sessionsDir is where sessions are saved that no one named.
-func sessionsDir() (string, error) {
-	state, err := stateDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(state, "sessions"), nil
-}
+func sessionsDir() (string, error) { return stateDir("sessions") }
 
 // offer asks whether to resume a session that was cut off. It is a question of one
 // line, before there is a screen.

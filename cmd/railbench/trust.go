@@ -22,10 +22,7 @@ import (
 
 // newTrust knows the cells of a tutorial and what this user has trusted.
 func newTrust(t steps.Tutorial) *trust.Book {
-	dir := "" // without a home it lasts as long as the program
-	if state, err := stateDir(); err == nil {
-		dir = filepath.Join(state, "trusted")
-	}
+	dir, _ := stateDir("trusted") // without a home it lasts as long as the program
 	return trust.New(dir, t)
 }
 

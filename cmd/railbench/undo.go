@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -121,8 +120,8 @@ func describeChanges(out io.Writer, changes []undo.Entry) {
 
 // realJournal is the journal with the rollback scripts of real rigs.
 func realJournal() (undo.Journal, error) {
-	state, err := stateDir()
-	return undo.Journal{Dir: filepath.Join(state, "undo")}, err
+	folder, err := stateDir("undo")
+	return undo.Journal{Dir: folder}, err
 }
 
 // named reports whether the flags name a rig.

@@ -78,8 +78,7 @@ func oneOf(cmd *cobra.Command, flag, does string, all ...cobra.Completion) {
 func virtualState() (string, error) {
 	dir := os.Getenv("RIG_STATE")
 	if dir == "" {
-		state, err := stateDir()
-		return filepath.Join(state, "rig"), err
+		return stateDir("rig")
 	}
 	dir, err := filepath.Abs(dir)
 	if err == nil {
