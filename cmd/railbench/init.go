@@ -21,7 +21,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 		Short: "Find the rails on all nodes, find which ports are cabled together, and write the rig file",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rig.peer == "" && !rig.lists() && rig.rig != "sim" && rig.rig != ringRig {
+			if rig.peer == "" && !rig.list().Any() && rig.rig != "sim" && rig.rig != ringRig {
 				return usage(errors.New("init needs --peer USER@HOST, the other node, or --nodes LIST " +
 					"(from a third machine also --here USER@HOST)"))
 			}
@@ -93,8 +93,8 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 		return err
 	}
 	if f.sshConfig != "" { // the user has named it
-		if t, err := trustsRig(path); err == nil && t.what != "" {
-			_ = t.trust() // it is asked for then
+		if t, err := trustsRig(path); err == nil && t.What != "" {
+			_ = t.Trust() // it is asked for then
 		}
 	}
 	use := "start railbench and it is used"
@@ -110,7 +110,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 
 // fileOf is the rig file of what was found: of two nodes as --peer names them, or of a list.
 func (f rigFlags) fileOf(b *bench, found steps.Rig) rigfile.File {
-	if f.lists() {
+	if f.list().Any() {
 		return f.listFile(b, found)
 	}
 	file := rigfile.File{

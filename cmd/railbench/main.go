@@ -54,6 +54,14 @@ func (s status) Unwrap() error { return s.err }
 
 func usage(err error) error { return status{exitUsage, err} }
 
+// wrongUsage is usage of an error, where there is one.
+func wrongUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage(err)
+}
+
 func unwritten(err error) error { return status{exitUnwritten, err} }
 
 // alone is set where the process is one railbench, and not a test's with many rigs in it.

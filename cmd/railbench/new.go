@@ -46,8 +46,8 @@ on the simulated rig. An existing file is not changed.`,
 			if err := create(path, text); err != nil {
 				return err
 			}
-			if t, err := trustsRunbook(path); err == nil && t.what != "" {
-				_ = t.trust() // it is asked for then
+			if t, err := trustsRunbook(path); err == nil && t.What != "" {
+				_ = t.Trust() // it is asked for then
 			}
 			out := cmd.OutOrStdout()
 			sanitize.Fprintf(out, "wrote %s\n", path)

@@ -34,10 +34,12 @@ import (
 	"github.com/railbench/railbench/steps/family/nccl"
 	"github.com/railbench/railbench/steps/launch"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/nodelist"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/trust"
 	"github.com/railbench/railbench/steps/upload"
 )
 
@@ -324,8 +326,8 @@ func (f rigFlags) reach(b *bench) ([]string, error) {
 		flags = append(flags, "--rig", f.rig)
 	case f.slurm != "":
 		flags = append(flags, "--slurm", f.slurm)
-	case f.lists():
-		flags, err = f.listReach()
+	case f.list().Any():
+		flags, err = f.list().Reach()
 	case f.here != "":
 		flags = append(flags, "--here", f.here, "--peer", f.peer)
 	default:
@@ -381,9 +383,9 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
 	case f.here != "" && f.peer == "":
 		return c, usage(errors.New("--here needs --peer, the other node"))
-	case f.slurm != "" && (f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0):
+	case f.slurm != "" && (f.list().Any() || f.rig != "" || f.peer != "" || f.nodeCount != 0):
 		return c, usage(errors.New("give only one of --slurm, --rig, --peer, --nodes and --inventory: each names the rig"))
-	case f.lists() && (f.rig != "" || f.peer != ""):
+	case f.list().Any() && (f.rig != "" || f.peer != ""):
 		return c, usage(errors.New("give only one of --rig, --peer, --inventory and --nodes with a list: each names the rig"))
 	case f.inventory != "" && f.nodeCount != 0:
 		return c, usage(errors.New("--nodes with a number is for the simulated rig. With --inventory give a list: @group, " +
@@ -397,7 +399,7 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 	switch {
 	case f.slurm != "":
 		// Which nodes they are is known once Slurm has given them.
-		_, _, err = wantsSlurm(f.slurm)
+		_, _, err = nodelist.WantsSlurm(f.slurm)
 		c.file.Engine = rigfile.Slurm
 	case f.rig == "sim", f.rig == ringRig:
 		c.simulated = true
@@ -425,8 +427,8 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 // The simulated rig comes last, and only where no rig file exists. A rig file that can't be read is an error,
 // because a user who has a rig would take simulated figures for figures of that rig.
 func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
-	if f.lists() {
-		c.file, err = f.listedRig(ctx)
+	if f.list().Any() {
+		c.file, err = f.list().Rig(ctx)
 		return c, err
 	}
 	if f.peer != "" {
@@ -479,7 +481,8 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.temp, err = copyConfiguration(files); err != nil {
+		state, _ := stateDir() // without a home the copies are temporary files
+		if b.temp, err = trust.CopySSH(state, files); err != nil {
 			return nil, usage(fmt.Errorf("rig file %s: %w", c.path, err))
 		}
 		f.sshConfig = filepath.Join(b.temp.Path, runner.SSHCopyName(0))

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/headless"
+	"github.com/railbench/railbench/steps/nodelist"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -24,13 +24,6 @@ import (
 func newTrust(t steps.Tutorial) *trust.Book {
 	dir, _ := stateDir("trusted") // without a home it lasts as long as the program
 	return trust.New(dir, t)
-}
-
-// What another user's file would have run: what is trusted, shown and kept as one.
-type trusting struct {
-	what, where string // as the question names it; empty where nothing needs trust
-	show        func(io.Writer)
-	trust       func() error
 }
 
 func trustCommand() *cobra.Command {
@@ -54,20 +47,20 @@ Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you decl
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			find := func(path string) (trusting, error) { return trustsSession(path, runbooks) }
+			find := func(path string) (trust.Request, error) { return trustsSession(path, runbooks) }
 			switch {
 			case runbook.HasName(args[0]), isFolder(args[0]):
 				find = trustsRunbook
 			case strings.EqualFold(filepath.Ext(args[0]), ".toml"):
 				find = trustsRig
-			case isInventory(args[0]):
+			case nodelist.HasName(args[0]):
 				find = trustsInventory
 			}
 			t, err := find(args[0])
 			if err != nil {
 				return err
 			}
-			return t.ask(cmd, args[0], yes)
+			return askTrust(cmd, t, args[0], yes)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "without asking")
@@ -75,61 +68,97 @@ Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you decl
 	return cmd
 }
 
-// ask shows what would run and lets it, where the user says so.
-func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
-	if t.what == "" {
+// askTrust shows what would run and lets it, where the user says so.
+func askTrust(cmd *cobra.Command, t trust.Request, path string, yes bool) error {
+	if t.What == "" {
 		sanitize.Fprintf(cmd.OutOrStdout(), "%s has nothing that needs trust.\n", path)
 		return nil
 	}
-	t.show(cmd.OutOrStdout())
+	t.Show(cmd.OutOrStdout())
 	if !yes {
 		_, confirm := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
 		a, ok := confirm.(*headless.Asker)
 		if !ok {
 			return usage(errors.New("cannot ask without a terminal: add --yes"))
 		}
-		if yes, err := a.Ask(cmd.Context(), "Trust %s to run, %s and as you?", t.what, t.where); err != nil || !yes {
+		if yes, err := a.Ask(cmd.Context(), "Trust %s to run, %s and as you?", t.What, t.Where); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was trusted")}
 		}
 	}
-	if err := t.trust(); err != nil {
+	if err := t.Trust(); err != nil {
 		return unwritten(err)
 	}
-	sanitize.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", steps.Capital(t.what))
+	sanitize.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", steps.Capital(t.What))
 	return nil
 }
 
 // trustsSession is of a session's scripts, next to those of the tutorial or of runbooks.
-func trustsSession(path string, runbooks []string) (trusting, error) {
+func trustsSession(path string, runbooks []string) (trust.Request, error) {
 	t, book, err := tutorialAndTrust(runbooks)
 	if err != nil {
-		return trusting{}, err
+		return trust.Request{}, err
 	}
 	d, err := notebook.Peek(path)
 	if err != nil {
-		return trusting{}, usage(err)
+		return trust.Request{}, usage(err)
 	}
-	return trustsCells(book, book.Foreign(d.Under(t))), nil
+	return book.Cells(book.Foreign(d.Under(t))), nil
 }
 
 // trustsRunbook is of a runbook's scripts.
-func trustsRunbook(path string) (trusting, error) {
+func trustsRunbook(path string) (trust.Request, error) {
 	t, book, err := tutorialAndTrust([]string{path})
 	if err != nil {
-		return trusting{}, err
+		return trust.Request{}, err
 	}
-	return trustsCells(book, book.Foreign(t)), nil
+	return book.Cells(book.Foreign(t)), nil
 }
 
-func trustsCells(book *trust.Book, foreign []steps.Cell) trusting {
-	if len(foreign) == 0 {
-		return trusting{}
+// trustsRig is of a rig file's ssh configuration.
+func trustsRig(path string) (trust.Request, error) {
+	file, err := readRig(path)
+	if err != nil || file.SSHConfig == "" {
+		return trust.Request{}, wrongUsage(err)
 	}
-	return trusting{
-		what: countedScripts(foreign), where: "on your nodes",
-		show:  func(out io.Writer) { showScripts(out, foreign) },
-		trust: func() error { return book.Trust(foreign...) },
+	files, err := runner.SSHConfiguration(file.SSHConfig)
+	if err != nil {
+		return trust.Request{}, usage(errors.Join(fmt.Errorf("rig file %s", path), err))
 	}
+	return newTrust(steps.Tutorial{}).SSH(files), nil
+}
+
+// trustsInventory is of an inventory.
+func trustsInventory(path string) (trust.Request, error) {
+	inv, err := nodelist.Read(path)
+	return inv.Request(newTrust(steps.Tutorial{})), wrongUsage(err)
+}
+
+// allow lets a request be where nothing needs trust, trusts it where the user has said so without seeing it, and else
+// says why not.
+func allow(r trust.Request, trusted bool, why error) error {
+	switch {
+	case r.What == "":
+		return nil
+	case !trusted:
+		return usage(why)
+	}
+	if err := r.Trust(); err != nil {
+		return unwritten(err)
+	}
+	return nil
+}
+
+// trustRig refuses a rig file whose ssh configuration this user has not trusted, before ssh
+// reads it, or trusts it where the user says so. The configuration that the user names
+// himself, and his own, need none. What it gives is what was read, and is all that ssh may get.
+func trustRig(book *trust.Book, path, config string, trusted bool) ([]runner.SSHFile, error) {
+	files, err := runner.SSHConfiguration(config)
+	if err != nil {
+		return nil, usage(fmt.Errorf("rig file %s: %w", path, err))
+	}
+	return files, allow(book.SSH(files), trusted, fmt.Errorf("rig file %s brings an ssh configuration (%s), of which ssh "+
+		"runs commands on this machine, and you have not trusted it as it is now: railbench trust %[1]s shows it and asks",
+		path, config))
 }
 
 // tutorialAndTrust is what is opened, and who trusts what of it.
@@ -156,41 +185,6 @@ func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 		nil
 }
 
-// showScripts writes cells whole, with where they run and as whom.
-func showScripts(out io.Writer, cells []steps.Cell) {
-	for _, c := range cells {
-		if name, value, ok := trust.Parameter(c); ok {
-			sanitize.Fprintf(out, "# --- the parameter %s, unless it is set\n%s=%s\n", name, name, runner.Quote(value))
-			continue
-		}
-		if c.Change.Any() {
-			sanitize.Fprintf(out, "# --- %s: changes the network, the interfaces in %s\n", c.ID,
-				strings.Join(c.Change.Set, ", "))
-		}
-		if c.With != nil {
-			sanitize.Fprintf(out, "# --- %s: has railbench run for it %s\n", c.ID, strings.Join(c.With, ", "))
-		}
-		if c.Own != "" {
-			sanitize.Fprintf(out, "# --- %s: railbench's own %s\n", c.ID, c.Own)
-		}
-		for _, r := range c.Roles {
-			what := []string{c.ID}
-			if r.Name != "" {
-				what = append(what, r.Name)
-			}
-			asRoot := ""
-			if r.Root {
-				asRoot = ", as root"
-			}
-			if r.Interpreter != "" {
-				asRoot += ", in " + r.Interpreter
-			}
-			sanitize.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "),
-				r.On, asRoot, sanitize.Several(strings.TrimRight(r.Text(), "\n")))
-		}
-	}
-}
-
 // trustPrograms trusts the programs that the flags name: the user has written them.
 func (b *bench) trustPrograms() error {
 	given := []map[string]string{b.options.Params}
@@ -211,35 +205,9 @@ func (b *bench) trustPrograms() error {
 // trusting refuses a file with scripts that need trust, or trusts them: no one is there to be shown them.
 func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) error {
 	foreign := b.options.Trust.Foreign(t)
-	if len(foreign) == 0 {
-		return nil
-	}
-	if trusted {
-		if err := b.options.Trust.Trust(foreign...); err != nil {
-			return unwritten(err)
-		}
-		return nil
-	}
-	return usage(fmt.Errorf("%s %s: %s (%s) is from another user, or changed since you saved or trusted it. Review it: "+
-		"railbench trust %[2]s (or add --trust to run it without a review)",
-		what, path, countedScripts(foreign), ids(foreign)))
-}
-
-// countedScripts says how many cells and parameters need trust.
-func countedScripts(foreign []steps.Cell) string {
-	params := 0
-	for _, c := range foreign {
-		if _, _, ok := trust.Parameter(c); ok {
-			params++
-		}
-	}
-	switch len(foreign) - params {
-	case 0:
-		return steps.Counted(params, "parameter")
-	case len(foreign):
-		return steps.Counted(len(foreign), "cell")
-	}
-	return steps.Counted(len(foreign)-params, "cell") + " and " + steps.Counted(params, "parameter")
+	return allow(b.options.Trust.Cells(foreign), trusted, fmt.Errorf("%s %s: %s (%s) is from another user, or changed "+
+		"since you saved or trusted it. Review it: railbench trust %[2]s (or add --trust to run it without a review)",
+		what, path, trust.Counted(foreign), ids(foreign)))
 }
 
 // trustSession is trusting for the file of a run. A file that does not exist yet has no scripts. What else is

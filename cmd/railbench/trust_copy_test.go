@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/testform"
+	"github.com/railbench/railbench/steps/trust"
 )
 
 // inPath puts a shell script into the PATH under a name.
@@ -59,7 +60,7 @@ echo hostname 127.0.0.1; echo port 1
 				strings.Contains(string(got), "User evil") {
 				t.Errorf("exit %d: ssh has read %q, %v: %s", code, got, err, stderr)
 			}
-			if left, err := filepath.Glob(filepath.Join(state, "*", copiesFolder+"*")); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob(filepath.Join(state, "*", trust.CopiesFolder+"*")); err != nil || len(left) > 0 {
 				t.Errorf("the copies %q are still there, %v", left, err)
 			}
 		})
@@ -91,7 +92,7 @@ func TestCopiesMeanTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		folder, err := copyConfiguration(files)
+		folder, err := trust.CopySSH("", files)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -125,7 +125,7 @@ func realJournal() (undo.Journal, error) {
 }
 
 // named reports whether the flags name a rig.
-func (f rigFlags) named() bool { return f.rig != "" || f.peer != "" || f.lists() || f.slurm != "" }
+func (f rigFlags) named() bool { return f.rig != "" || f.peer != "" || f.list().Any() || f.slurm != "" }
 
 // changed are the rigs to look at: the one that is named, or every one that the journal has a change of. The one
 // without flags is among them, unless it would be the simulated one, next to which there are others.

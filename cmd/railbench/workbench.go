@@ -12,6 +12,7 @@ import (
 
 	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps/headless"
+	"github.com/railbench/railbench/steps/trust"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -193,7 +194,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	notice := b.changes()
 	if foreign := b.foreign(kept); len(foreign) > 0 {
 		notice = fmt.Sprintf("%s here came from another user (%s) and does not run until you trust it: "+
-			"T shows it in full, T again trusts it", countedScripts(foreign), ids(foreign))
+			"T shows it in full, T again trusts it", trust.Counted(foreign), ids(foreign))
 	}
 	s = session.New(b.options)
 	b.onState = s.State

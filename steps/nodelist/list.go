@@ -1,0 +1,160 @@
+// Package nodelist is a rig's nodes by a list: names, an allocation of Slurm's, ClusterShell's groups, an inventory of
+// Ansible's. It makes a rig file of them. It connects to no node, and asks no user whether an inventory may run.
+package nodelist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodeset"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rigfile"
+	"github.com/railbench/railbench/steps/trust"
+)
+
+// A List says which nodes, and where they are looked up.
+type List struct {
+	Names     string // as nodeset reads them; empty for all of the inventory
+	Inventory string // Ansible's file; empty for none
+
+	Trust *trust.Book
+	State string // railbench's folder, where an inventory is copied to
+	// Allow lets a request be, or gives the error why it may not.
+	Allow func(r trust.Request, why error) error
+}
+
+// Any reports whether it names real nodes.
+func (l List) Any() bool { return l.Names != "" || l.Inventory != "" }
+
+// OnSlurm reports whether the names are of the allocation that railbench was started in.
+func (l List) OnSlurm() bool { return l.Inventory == "" && nodeset.NamesAllocation(l.Names) }
+
+// named reads the list: in an inventory where one was given, with ClusterShell where the list has groups, and
+// else by itself. What the inventory says and is not used is in notes.
+func (l List) named(ctx context.Context, slurm []string) (nodes []nodeset.Node, notes []string, err error) {
+	switch {
+	case l.Inventory != "":
+		inv, err := l.inventoried(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes, err = nodeset.Finder{Inventory: inv}.Nodes(l.Names)
+		return nodes, inv.Notes, err
+	case nodeset.ForClusterShell(l.Names):
+		nodes, err = l.grouped(ctx)
+		return nodes, nil, err
+	}
+	nodes, err = nodeset.Finder{Slurm: slurm}.Nodes(l.Names)
+	return nodes, nil, err
+}
+
+// grouped are the nodes of a list with groups, as ClusterShell reads it.
+func (l List) grouped(ctx context.Context) ([]nodeset.Node, error) {
+	if nodeset.NamesAllocation(l.Names) {
+		return nil, errors.New(`"slurm" and ClusterShell's groups can't be in one list: write the names`)
+	}
+	names, err := runner.AskClusterShell(ctx, l.Names)
+	if err != nil || strings.TrimSpace(names) == "" {
+		return nil, err
+	}
+	nodes, err := nodeset.Finder{}.Nodes(names)
+	for i := range nodes {
+		nodes[i].From = "nodeset -e"
+	}
+	return nodes, err
+}
+
+// Nodes are the nodes, and what the inventory says and isn't used.
+func (l List) Nodes(ctx context.Context) (nodes []nodeset.Node, notes []string, err error) {
+	var a runner.Allocation
+	if l.OnSlurm() {
+		if a, err = Allocated(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if nodes, notes, err = l.named(ctx, a.Nodes); err != nil {
+		if l.Names != "" && !strings.Contains(err.Error(), cut(l.Names)) {
+			err = fmt.Errorf("the list of nodes %s: %w", cut(l.Names), err)
+		}
+		return nil, nil, err
+	}
+	if l.OnSlurm() {
+		return nodes, nil, ofAllocation(a, nodes)
+	}
+	// One node at most is this machine: the one that an inventory says is, or else one of its name that the
+	// list gives no other address.
+	local := slices.IndexFunc(nodes, func(n nodeset.Node) bool { return n.Local })
+	for i, n := range nodes {
+		nodes[i].Local = i == local || local < 0 && n.SSH == n.Name && isThisMachine(n.Name)
+	}
+	return nodes, notes, nil
+}
+
+// cut is a list as an error quotes it.
+func cut(list string) string {
+	const most = 60
+	if len(list) > most {
+		return list[:most] + "…"
+	}
+	return list
+}
+
+// isThisMachine reports whether a name is this machine's own, with its domain or without.
+func isThisMachine(name string) bool {
+	own, err := os.Hostname()
+	if err != nil || own == "" {
+		return name == "localhost"
+	}
+	short, _, _ := strings.Cut(own, ".")
+	return name == "localhost" || strings.EqualFold(name, own) || strings.EqualFold(name, short)
+}
+
+// Rig is a rig of the nodes.
+func (l List) Rig(ctx context.Context) (rigfile.File, error) {
+	nodes, _, err := l.Nodes(ctx)
+	if err != nil {
+		return rigfile.File{}, err
+	}
+	if len(nodes) < len(steps.Ends) || len(nodes) > steps.MostNodes {
+		return rigfile.File{}, fmt.Errorf("a rig has from %d to %d nodes, and the list %d", len(steps.Ends), steps.MostNodes,
+			len(nodes))
+	}
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	if l.OnSlurm() {
+		return rigfile.OfAllocation(names), nil
+	}
+	file := rigfile.File{Name: nodeset.Fold(names)}
+	for _, n := range nodes {
+		own := rigfile.Node{Name: n.Name, SSH: n.SSH, Local: n.Local}
+		if n.Local {
+			own.SSH = ""
+		}
+		file.Nodes = append(file.Nodes, own)
+	}
+	return file, nil
+}
+
+// Reach are the flags by which the nodes are found again.
+func (l List) Reach() ([]string, error) {
+	var flags []string
+	if l.Names != "" {
+		flags = append(flags, "--nodes", l.Names)
+	}
+	if l.Inventory != "" {
+		path, err := filepath.Abs(l.Inventory)
+		if err != nil {
+			return nil, fmt.Errorf("--inventory: %w", err)
+		}
+		flags = append(flags, "--inventory", path)
+	}
+	return flags, nil
+}
