@@ -29,6 +29,9 @@ const DecidedName = "decided by"
 // What is what evidence is called without the rail that it is of.
 func (e Evidence) What() string { return strings.TrimPrefix(e.Name, e.Of+" ") }
 
+// OnNode is what evidence is called without the node that it is of.
+func (e Evidence) OnNode() string { return strings.TrimPrefix(e.Name, e.Node+" ") }
+
 // Digest sorts a verdict's evidence.
 func (v Verdict) Digest() Digest {
 	var d Digest

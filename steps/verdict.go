@@ -163,8 +163,9 @@ type Evidence struct {
 	Value    any       `json:"value"`          // a number, string or bool
 	Unit     string    `json:"unit,omitempty"` // "Gb/s", "bytes", "us"
 	Expected *Expected `json:"expected,omitempty"`
-	// Of is the rail that it is of, as Name begins; empty where it is of none, or of several.
-	Of string `json:"of,omitempty"`
+	// Of is the rail, and Node the node, that it is of, as Name begins; empty where it is of none, or of several.
+	Of   string `json:"of,omitempty"`
+	Node string `json:"node,omitempty"`
 	// Decisive says that the verdict follows from it.
 	Decisive bool `json:"decisive,omitempty"`
 }

@@ -85,7 +85,7 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 				continue
 			}
 			asked++
-			rep.Show(rig.NameOf(e)+" "+name, answer, "", nil)
+			rep.ShowAt(rig.NameOf(e), name, answer, "", nil)
 			if answer == "ok" {
 				ok++
 			} else {

@@ -187,6 +187,12 @@ func (r *Report) ShowOf(rail, what string, value any, unit string, expected *ste
 	r.Evidence[len(r.Evidence)-1].Of = rail
 }
 
+// ShowAt adds evidence of a node.
+func (r *Report) ShowAt(node, what string, value any, unit string, expected *steps.Expected) {
+	r.Show(node+" "+what, value, unit, expected)
+	r.Evidence[len(r.Evidence)-1].Node = node
+}
+
 // sorted puts the worst findings first.
 func sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return int(b.Grade) - int(a.Grade) })

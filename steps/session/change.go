@@ -785,7 +785,7 @@ func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Ver
 		}
 		for i, line := range slices.Collect(strings.Lines(said)) {
 			evidence = append(evidence, steps.Evidence{
-				Name: fmt.Sprintf("%s manager's log, %d", name, i+1), Value: strings.TrimSpace(line),
+				Name: fmt.Sprintf("%s manager's log, %d", name, i+1), Value: strings.TrimSpace(line), Node: name,
 			})
 		}
 	}

@@ -243,7 +243,7 @@ func evidenceOf(told []linkVerdict, worst steps.Grade, many bool) []steps.Eviden
 			grades[evidenceKey(e)] = grade.Worst(t.Grade)
 		}
 	}
-	return foldEvidence(all, nodesOf(told), func(e steps.Evidence) bool { return many && grades[evidenceKey(e)] != worst })
+	return foldEvidence(all, func(e steps.Evidence) bool { return many && grades[evidenceKey(e)] != worst })
 }
 
 // foldTables are the pictures of each link, or of some that decided; tables of nodes are one.
@@ -455,7 +455,7 @@ func explain(told []linkVerdict, ill []string, g steps.Grade) bool {
 // grade.
 func differing(told []linkVerdict, nodes []string, g steps.Grade) (ill []string) {
 	all := map[string]bool{}
-	values := saidOf(told, nodes)
+	values := saidOf(told)
 	for _, name := range values.names {
 		who, _ := values.who(name, nodes)
 		var most []string
@@ -553,47 +553,41 @@ func nodesOf(told []linkVerdict) (nodes []string) {
 // sayAlike is from how many nodes equal items are folded into one.
 const sayAlike = 3
 
-// foldEvidence folds items of evidence that several nodes have in common: an item has its node's name first.
-// spark-[01-03] rocep1s0f0 is what becomes of three items. Items of few nodes are left out if drop says so:
+// foldEvidence folds items of evidence that several nodes have in common: spark-[01-03] rocep1s0f0 is what becomes of
+// three items. Items of few nodes are left out if drop says so:
 // those of the healthy links would hide the others.
-func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence) bool) []steps.Evidence {
+func foldEvidence(all []steps.Evidence, drop func(steps.Evidence) bool) []steps.Evidence {
 	type said struct {
 		names []string
 		at    int // the first item, in all
 	}
 	alike := map[string]*said{}
-	known := map[string]bool{}
-	for _, node := range nodes {
-		known[node] = true
-	}
-	of := func(e steps.Evidence) (node, key string) {
-		node, rest, _ := strings.Cut(e.Name, " ")
-		if !known[node] {
-			return "", ""
+	of := func(e steps.Evidence) (key string) { // empty where it is of no node
+		if e.Node == "" {
+			return ""
 		}
-		e.Name = rest
+		e.Node, e.Name = "", e.OnNode()
 		text, err := json.Marshal(e)
 		if err != nil {
-			return "", ""
+			return ""
 		}
-		return node, string(text)
+		return string(text)
 	}
 	for i, e := range all {
-		if node, key := of(e); node != "" {
+		if key := of(e); key != "" {
 			if alike[key] == nil {
 				alike[key] = &said{at: i}
 			}
-			alike[key].names = append(alike[key].names, node)
+			alike[key].names = append(alike[key].names, e.Node)
 		}
 	}
 	folded := []steps.Evidence{}
 	for i, e := range all {
-		node, key := of(e)
-		if s := alike[key]; node != "" && len(s.names) >= sayAlike {
+		if s := alike[of(e)]; s != nil && len(s.names) >= sayAlike {
 			if s.at != i {
 				continue
 			}
-			e.Name = named(slices.Sorted(slices.Values(s.names))) + strings.TrimPrefix(e.Name, node)
+			e.Node, e.Name = "", named(slices.Sorted(slices.Values(s.names)))+" "+e.OnNode()
 		} else if drop(e) {
 			continue
 		}
@@ -659,13 +653,12 @@ type sayings struct {
 	unclear map[string]bool // who says one thing over one link and another over another
 }
 
-func saidOf(told []linkVerdict, nodes []string) sayings {
+func saidOf(told []linkVerdict) sayings {
 	s := sayings{values: map[string]map[string]string{}, unclear: map[string]bool{}}
-	known := set(nodes)
 	for _, t := range told {
 		for _, e := range t.Evidence {
-			node, name, _ := strings.Cut(e.Name, " ")
-			if !known[node] {
+			node, name := e.Node, e.OnNode()
+			if node == "" {
 				continue
 			}
 			if s.values[name] == nil {
@@ -692,7 +685,7 @@ func (s sayings) who(name string, nodes []string) (who map[string][]string, of m
 // apart says what outliers have, and all other nodes have alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03
 // has 1,500 bytes. " It comes from the nodes' own evidence; empty if nothing separates them.
 func apart(told []linkVerdict, nodes, ill []string) string {
-	said := saidOf(told, nodes)
+	said := saidOf(told)
 	one := nodes[slices.IndexFunc(nodes, func(n string) bool { return !slices.Contains(ill, n) })]
 	var texts []string
 	of := map[string][]string{} // what each text is of: the same may hold of several rails

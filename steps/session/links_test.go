@@ -97,7 +97,7 @@ func TestChecksLookAtEveryLink(t *testing.T) {
 		if strings.Contains(names, "spark-03") {
 			return steps.Verdict{
 				Grade: steps.Fail, Reason: "spark-03 is ill.", Node: "spark-03",
-				Evidence: []steps.Evidence{{Name: "spark-03 says", Value: "ouch"}},
+				Evidence: []steps.Evidence{{Name: "spark-03 says", Value: "ouch", Node: "spark-03"}},
 			}
 		}
 		return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
@@ -194,29 +194,31 @@ func TestChecksAskWithWhatWasPlanned(t *testing.T) {
 }
 
 func TestFoldEvidence(t *testing.T) {
-	nodes := []string{"spark-02", "spark-01", "spark-03", "spark-04"}
 	item := func(name string, value any) steps.Evidence { return steps.Evidence{Name: name, Value: value} }
+	at := func(node, what string, value any) steps.Evidence {
+		return steps.Evidence{Name: node + " " + what, Value: value, Node: node}
+	}
 	few := func(steps.Evidence) bool { return false }
 	all := []steps.Evidence{
-		item("spark-02 eth0 MTU", 9000),
-		item("spark-01 eth0 MTU", 9000),
+		at("spark-02", "eth0 MTU", 9000),
+		at("spark-01", "eth0 MTU", 9000),
 		item("price", "19 Gb/s"),
-		item("spark-03 eth0 MTU", 9000),
-		item("spark-04 eth0 MTU", 1500),
-		item("spark-04 ends", "by itself"),
-		item("spark-03 ends", "by itself"),
+		at("spark-03", "eth0 MTU", 9000),
+		at("spark-04", "eth0 MTU", 1500),
+		at("spark-04", "ends", "by itself"),
+		at("spark-03", "ends", "by itself"),
 	}
 	want := []steps.Evidence{
-		item("spark-[01-03] eth0 MTU", 9000), item("price", "19 Gb/s"), item("spark-04 eth0 MTU", 1500),
-		item("spark-04 ends", "by itself"), item("spark-03 ends", "by itself"),
+		item("spark-[01-03] eth0 MTU", 9000), item("price", "19 Gb/s"), at("spark-04", "eth0 MTU", 1500),
+		at("spark-04", "ends", "by itself"), at("spark-03", "ends", "by itself"),
 	}
-	if got := foldEvidence(all, nodes, few); !reflect.DeepEqual(got, want) {
+	if got := foldEvidence(all, few); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	drop := func(e steps.Evidence) bool {
 		return strings.Contains(e.Name, "ends") || strings.Contains(e.Name, "MTU")
 	}
-	if got := foldEvidence(all, nodes, drop); !reflect.DeepEqual(got, want[:2]) {
+	if got := foldEvidence(all, drop); !reflect.DeepEqual(got, want[:2]) {
 		t.Errorf("what few say is left out: %+v", got)
 	}
 }
@@ -391,7 +393,7 @@ func TestOutliersAgainstTheMajority(t *testing.T) {
 		return told
 	}
 	mtu := func(node string, rail string, value int) steps.Evidence {
-		return steps.Evidence{Name: node + " " + rail + " MTU", Value: value, Unit: "bytes"}
+		return steps.Evidence{Name: node + " " + rail + " MTU", Value: value, Unit: "bytes", Node: node}
 	}
 	is := map[string]int{"n1": 9000, "n2": 9000, "n3": 1500, "n4": 9000, "n5": 9000}
 	for name, x := range map[string]struct {
@@ -420,7 +422,9 @@ func TestOutliersAgainstTheMajority(t *testing.T) {
 		"words": {
 			links(func(n string) []steps.Evidence {
 				said := map[bool][2]string{false: {"unlimited", "/bin/a"}, true: {"8192", "missing"}}[n == "n2"]
-				return []steps.Evidence{{Name: n + " ulimit -l", Value: said[0], Unit: "KiB"}, {Name: n + " a", Value: said[1]}}
+				return []steps.Evidence{
+					{Name: n + " ulimit -l", Value: said[0], Unit: "KiB", Node: n}, {Name: n + " a", Value: said[1], Node: n},
+				}
 			}, "n2"),
 			"ulimit -l: 4 of 5 have unlimited, n2 has 8192 KiB. a: 4 of 5 have /bin/a, n2 has none. n2 at each",
 		},
@@ -571,7 +575,7 @@ func TestOutliersBesideOthers(t *testing.T) {
 				}
 				for _, node := range []string{a, b} {
 					if facts && node != dead {
-						v.Evidence = append(v.Evidence, steps.Evidence{Name: node + " MTU", Value: has[node]})
+						v.Evidence = append(v.Evidence, steps.Evidence{Name: node + " MTU", Value: has[node], Node: node})
 					}
 				}
 				told = append(told, linkVerdict{linkEnds{a, b}, v})
@@ -653,15 +657,16 @@ func TestManyOutliersAreFolded(t *testing.T) {
 		v := linkVerdict{link: linkEnds{fmt.Sprintf("n%03d", i), fmt.Sprintf("n%03d", j)}}
 		v.Grade = steps.Pass
 		for _, no := range []int{i, j} {
-			value := 1500
+			node, value := fmt.Sprintf("n%03d", no), 1500
 			if no%3 == 0 {
-				value, v.Grade, v.Reason = 9000, steps.Fail, fmt.Sprintf("n%03d is ill.", no)
+				value, v.Grade, v.Reason = 9000, steps.Fail, node+" is ill."
 			}
-			v.Evidence = append(v.Evidence, steps.Evidence{Name: fmt.Sprintf("n%03d eth0 MTU", no), Value: value, Unit: "bytes"})
+			v.Evidence = append(v.Evidence,
+				steps.Evidence{Name: node + " eth0 MTU", Value: value, Unit: "bytes", Node: node})
 			if value != 1500 {
 				value += no
 			}
-			v.Evidence = append(v.Evidence, steps.Evidence{Name: fmt.Sprintf("n%03d eth0 queue", no), Value: value})
+			v.Evidence = append(v.Evidence, steps.Evidence{Name: node + " eth0 queue", Value: value, Node: node})
 		}
 		told = append(told, v)
 	}

@@ -166,16 +166,16 @@ func (b *accounting) show(l Load) {
 }
 
 func (b *accounting) showForeign(e steps.End, ports []Port, most float64) {
-	prefix := ""
+	of := ""
 	if own := b.of(e); len(own) == 1 && b.traffic(own[0]) == RDMA {
-		prefix = b.label(own[0]) + " "
+		of = b.label(own[0])
 	}
 	for _, p := range ports {
 		for _, t := range b.kinds() {
 			if c := counted(b.bytes, p, t); c.known {
 				b.Evidence = append(b.Evidence, steps.Evidence{
-					Name: fmt.Sprintf("%sbytes on %s of %s", prefix, b.name(p),
-						b.rig.NameOf(e)), Value: int64(c.most()), Unit: "bytes",
+					Name: strings.TrimPrefix(fmt.Sprintf("%s bytes on %s of %s", of, b.name(p), b.rig.NameOf(e)), " "), Of: of,
+					Value: int64(c.most()), Unit: "bytes",
 					Expected: &steps.Expected{Max: new(float64(int64(most))), From: "the test uses " + b.over(b.of(e))},
 				})
 			}

@@ -88,24 +88,24 @@ func (l pcieErrors) judge(f map[string]string, rep *registry.Report) bool {
 			continue
 		}
 		known = true
-		counter := fmt.Sprintf("%s %s %s errors", node, l.what, of)
-		rep.Show(counter, is, "since the boot", nil)
+		counter := fmt.Sprintf("%s %s errors", l.what, of)
+		rep.ShowAt(node, counter, is, "since the boot", nil)
 		switch {
 		case of == "fatal" && is > 0:
 			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "%s on %s: %s since the boot%s. Power-cycle the node, check "+
 				"cooling, and reseat the card", l.what, node, registry.Count(is, "fatal PCIe error", "fatal PCIe errors"), named)
 			rep.Explain("After a fatal error the link starts again, and the adapter or the node may hang. Leave the node off " +
 				"for a minute. Details: dmesg | grep AER. Firmware updates: fwupdmgr")
-			rep.Decide(counter)
+			rep.Decide(node + " " + counter)
 		case of == "nonfatal" && is > 0:
 			rep.At(l.rig, l.e, steps.PCIeNonfatalErrors, steps.Warn, "%s on %s: %s since the boot%s, each with a lost "+
 				"transfer. Details: dmesg | grep AER", l.what, node, registry.Count(is, "nonfatal PCIe error", "nonfatal PCIe "+
 				"errors"), named)
-			rep.Decide(counter)
+			rep.Decide(node + " " + counter)
 		case of == "correctable" && is > was:
 			rep.At(l.rig, l.e, steps.PCIeCorrectableErrors, steps.Warn, "%s on %s: %d correctable PCIe errors in 0.5 s%s, so "+
 				"the link is unstable. Reseat the card, and check cooling", l.what, node, is-was, inBrackets(grown(before, after)))
-			rep.Decide(counter)
+			rep.Decide(node + " " + counter)
 		}
 	}
 	return known

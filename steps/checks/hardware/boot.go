@@ -19,8 +19,8 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		journal, wtmp := f["shutdown in the journal"], recorded(f)
-		rep.Show(node+" journal of the previous boot", cmp.Or(f["last words"], f["journal"], "unknown"), "", nil)
-		rep.Show(node+" last", cmp.Or(wtmp, f["last"], "unknown"), "", nil)
+		rep.ShowAt(node, "journal of the previous boot", cmp.Or(f["last words"], f["journal"], "unknown"), "", nil)
+		rep.ShowAt(node, "last", cmp.Or(wtmp, f["last"], "unknown"), "", nil)
 		switch {
 		case f["journal"] == "":
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the journal on %s", node)

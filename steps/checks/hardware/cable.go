@@ -35,7 +35,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) ste
 				continue
 			}
 			ends[e] = read[e][at]
-			rep.Show(fmt.Sprintf("%s %s cable", rig.NameOf(e), rail.Netdev.Name), describe(ends[e]), "", nil)
+			rep.ShowAt(rig.NameOf(e), rail.Netdev.Name+" cable", describe(ends[e]), "", nil)
 			if !ends[e].Told {
 				why := cmp.Or(ends[e].Refused, "it reports nothing")
 				refused[why] = append(refused[why], rail.Netdev.Name+" on "+rig.NameOf(e))

@@ -84,9 +84,9 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 	watts := ""
 	if g.PowerW != nil {
 		watts = fmt.Sprintf(" at %.0f W", *g.PowerW)
-		rep.Show(node+" "+g.Name+" power under load", *g.PowerW, "W", nil)
+		rep.ShowAt(node, g.Name+" power under load", *g.PowerW, "W", nil)
 	}
-	rep.Show(node+" "+g.Name+" clock under load", now, "MHz", &steps.Expected{
+	rep.ShowAt(node, g.Name+" clock under load", now, "MHz", &steps.Expected{
 		Min:  new(limits.BusyClock.Value() * most),
 		From: fmt.Sprintf("%s; it can do %.0f MHz", limits.BusyClock.Entry().Source, most),
 	})
@@ -132,7 +132,7 @@ func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *registry.
 	for _, name := range []string{"prochot", "pl_level"} {
 		v := cmp.Or(f[name+" under load"], f[name+" before"])
 		if v != "" {
-			rep.Show(node+" "+name, v, "", nil)
+			rep.ShowAt(node, name, v, "", nil)
 		}
 	}
 	if n, ok := strictnum.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {

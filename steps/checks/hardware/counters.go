@@ -91,7 +91,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 					rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s of %s on %s went backwards, from %d to %d, so its traffic is "+
 						"unknown. Was the driver reloaded? Run again", name, rail.Dev, node, n.was, n.is)
 				default:
-					rep.Show(fmt.Sprintf("%s %s %s", node, rail.Dev, name), n.is, "words of 32 bits", nil)
+					rep.ShowAt(node, fmt.Sprintf("%s %s", rail.Dev, name), n.is, "words of 32 bits", nil)
 				}
 			}
 			if good {
@@ -144,11 +144,11 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, rail := range r.Rig.At(e).Rails {
 			rate, known := moves(rail, was[e], is[e], seconds)
 			if !known {
-				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
+				rep.ShowAt(node, rail.Dev+", both directions", "unknown", "", nil)
 				unknown = append(unknown, rail.Dev)
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), registry.Round(rate), "Gb/s",
+			rep.ShowAt(node, rail.Dev+", both directions", registry.Round(rate), "Gb/s",
 				&steps.Expected{Max: new(idleGbps), From: "an idle rail"})
 			if rate < idleGbps {
 				quiet++
@@ -364,19 +364,19 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 			continue
 		}
 		known++
-		what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
+		what := rail.Dev + " " + name
 		switch {
 		case n.is < n.was:
 			rep.At(rig, e, steps.CounterBad, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so its growth "+
 				"is unknown", name, rail.Dev, node, n.was, n.is)
 		case n.is > n.was:
-			rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
+			rep.ShowAt(node, fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
 				&steps.Expected{Max: new(0.0), From: fmt.Sprintf("an idle rail (%d in total)", n.is)})
 			g.names = append(g.names, name)
 			g.most = max(g.most, n.is-n.was)
 		case n.is > 0:
 			still++
-			rep.Show(what, n.is, "since the boot", nil)
+			rep.ShowAt(node, what, n.is, "since the boot", nil)
 		}
 	}
 	return g, known, still

@@ -40,7 +40,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 	for _, e := range steps.Ends {
 		node, gpu := r.Rig.NameOf(e), read[e].GPU
 		pci, undriven := cards(read[e])
-		rep.Show(node+" GPUs on the PCI bus", cmp.Or(strings.Join(pci, ", "), "none"), "", nil)
+		rep.ShowAt(node, "GPUs on the PCI bus", cmp.Or(strings.Join(pci, ", "), "none"), "", nil)
 		switch {
 		case len(pci) == 0 && len(gpu.Rows) == 0:
 			none++
@@ -99,9 +99,9 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *registry.Repo
 		heat := "temperature unknown"
 		if g.TemperatureC != nil {
 			heat = fmt.Sprintf("%.0f degrees", *g.TemperatureC)
-			rep.Show(node+" "+g.Name+" temperature", *g.TemperatureC, "C", nil)
+			rep.ShowAt(node, g.Name+" temperature", *g.TemperatureC, "C", nil)
 		}
-		rep.Show(node+" "+g.Name+" driver", registry.OrUnknown(gpu.Driver), "", nil)
+		rep.ShowAt(node, g.Name+" driver", registry.OrUnknown(gpu.Driver), "", nil)
 		told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
 		for _, field := range registry.SortedNames(g.Fields) {
 			if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
@@ -134,11 +134,11 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 	none := 0
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
-		rep.Show(node+" nvidia_peermem", registry.OrUnknown(h.Facts["nvidia_peermem"]), "", nil)
-		rep.Show(node+" dma-buf in verbs", registry.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
+		rep.ShowAt(node, "nvidia_peermem", registry.OrUnknown(h.Facts["nvidia_peermem"]), "", nil)
+		rep.ShowAt(node, "dma-buf in verbs", registry.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
 		if len(h.GPU.Rows) == 0 {
 			none++
-			rep.Show(node+" GPU", "none with a driver", "", nil)
+			rep.ShowAt(node, "GPU", "none with a driver", "", nil)
 			continue
 		}
 		peermem := h.Facts["nvidia_peermem"] == "loaded"
@@ -150,7 +150,7 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 			switch {
 			case g.MemTotalMiB == nil:
 				staged = append(staged, name)
-				rep.Show(node+" "+g.Name, "shares the processor's memory: host-staged", "", nil)
+				rep.ShowAt(node, g.Name, "shares the processor's memory: host-staged", "", nil)
 			case peermem:
 				direct = append(direct, name+" (nvidia_peermem)")
 			case open:
@@ -161,7 +161,7 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 				rep.Explain("Its %.0f MiB go through host memory, at a fraction of the rail's rate. If the kernel refuses the "+
 					"module see secure-boot, or use NVIDIA's open kernel module", *g.MemTotalMiB)
 				rep.Decide(node+" nvidia_peermem", node+" dma-buf in verbs")
-				rep.Show(node+" "+g.Name, *g.MemTotalMiB, "MiB of its own", nil)
+				rep.ShowAt(node, g.Name, *g.MemTotalMiB, "MiB of its own", nil)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Repor
 		case lock != "none":
 			because = "it is locked down (" + lock + ")"
 		}
-		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
+		rep.ShowAt(node, "secure boot", state+", lockdown "+lock, "", nil)
 		unsigned, said := unsignedModules(node, h, rep), refusal(h.Log)
 		suspects := ""
 		if unsigned != nil {
@@ -214,7 +214,7 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Repor
 				"mokutil --import CERTIFICATE, and reboot", node, suspects)
 			rep.Explain("Secure Boot loads only modules that are signed with an enrolled key. The distribution's package is " +
 				"signed")
-			rep.Show(node+" kernel log", said, "", nil)
+			rep.ShowAt(node, "kernel log", said, "", nil)
 			rep.Decide(node+" kernel log", node+" secure boot")
 		case because != "" && unsigned != nil:
 			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel on %s will refuse a module: %s%s. Sign it, "+
@@ -242,7 +242,7 @@ func unsignedModules(node string, h parse.Hardware, rep *registry.Report) []stri
 		if !ok {
 			continue
 		}
-		rep.Show(node+" "+module, h.Facts[name], "", nil)
+		rep.ShowAt(node, module, h.Facts[name], "", nil)
 		if strings.HasSuffix(h.Facts[name], "signed by none") {
 			unsigned = append(unsigned, module)
 		}

@@ -39,7 +39,7 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				links++
 				byHalf[l.Half] = append(byHalf[l.Half], l)
 				best := float64(l.Lanes)
-				rep.Show(fmt.Sprintf("%s %s, %s at %s", node, dev, l.Name(), l.Half), l.Width, "lanes",
+				rep.ShowAt(node, fmt.Sprintf("%s, %s at %s", dev, l.Name(), l.Half), l.Width, "lanes",
 					&steps.Expected{Min: &best, From: "what the device can do: " + l.Best()})
 				if kind := l.Name(); !slices.Contains(kinds, kind) {
 					kinds = append(kinds, kind)
@@ -128,15 +128,15 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 		devs, functions, lost, bare := functionsOf(facts)
 		devices[e], adapters = devs, adapters+len(functions)
 		has := registry.Plural(len(lost)+len(bare), "has", "have")
-		rep.Show(node+" RDMA devices", len(devices[e]), "devices: "+cmp.Or(strings.Join(devices[e], ", "), "none"), nil)
-		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
+		rep.ShowAt(node, "RDMA devices", len(devices[e]), "devices: "+cmp.Or(strings.Join(devices[e], ", "), "none"), nil)
+		rep.ShowAt(node, "functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
 			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s on %s %s lost the driver: the adapter failed. Let the "+
 				"node cool, then restart it", registry.List(lost), node, has)
 			rep.Explain("Nothing but a restart brings the adapter back")
 			if said := lastWord(read[e].Log, lost); said != "" {
-				rep.Show(node+" kernel log", said, "", nil)
+				rep.ShowAt(node, "kernel log", said, "", nil)
 			}
 			rep.Decide(node+" functions", node+" kernel log")
 			continue
@@ -269,7 +269,7 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *registry.Rep
 			refused = append(refused, node)
 			continue
 		}
-		rep.Show(node+" kernel log", len(read[e].Log), "lines about power, cables and links", nil)
+		rep.ShowAt(node, "kernel log", len(read[e].Log), "lines about power, cables and links", nil)
 		lines += len(read[e].Log)
 		judgeAdapterLog(r.Rig, e, read[e].Log, rep)
 	}
@@ -315,7 +315,8 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 	}
 	if names := registry.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
-		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "reported as insufficient by " + registry.And(names)})
+		rep.ShowAt(node, "slot power", watts, "W",
+			&steps.Expected{From: "reported as insufficient by " + registry.And(names)})
 		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Harmless "+
 			"if railbench doctor rail-speed passes; else power-cycle the node", registry.List(names), node, watts)
 		rep.Explain("Many adapters report this and are fast. If a module stays dark, or a good link moves only 13 Gb/s, " +
@@ -327,7 +328,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 		l := cable[dev]
 		if !carriesRail(rig, e, dev) {
 			if l.Kind != "cable-plugged" {
-				rep.Show(node+" "+dev, logText(l), "(unused)", nil)
+				rep.ShowAt(node, dev, logText(l), "(unused)", nil)
 			}
 			continue
 		}
@@ -380,7 +381,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 				silent = append(silent, pci+" on "+node)
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
+			rep.ShowAt(node, fmt.Sprintf("%s by %s", pci, from), degrees, "C",
 				&steps.Expected{
 					Max: new(heat.Warm.Value()),
 					From: fmt.Sprintf("the maker's manual: warning %.0f, critical %.0f, off at %.0f",

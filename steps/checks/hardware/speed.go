@@ -72,7 +72,7 @@ type slowLinks struct {
 func (s *slowLinks) look(rig steps.Rig, e steps.End, l parse.EthtoolLink, rep *registry.Report) {
 	most := l.MostMbps()
 	best := float64(most) / 1000
-	rep.Show(fmt.Sprintf("%s %s link", rig.NameOf(e), l.Netdev), float64(l.SpeedMbps)/1000, "Gb/s",
+	rep.ShowAt(rig.NameOf(e), l.Netdev+" link", float64(l.SpeedMbps)/1000, "Gb/s",
 		&steps.Expected{Min: &best, From: "the fastest link mode that ethtool reports for its port"})
 	if l.SpeedMbps >= most {
 		return

@@ -195,7 +195,7 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *regis
 	for _, e := range steps.Ends {
 		node, there := r.Rig.NameOf(e), r.Rig.NameOf(e.Other())
 		for _, rail := range r.Rig.At(e).Rails {
-			rep.Show(node+" "+rail.Netdev.Name, registry.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
+			rep.ShowAt(node, rail.Netdev.Name, registry.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
 			n += len(all[e][rail.Netdev.Name])
 		}
 		for _, x := range conflicts(r.Rig, e, all) {
@@ -276,7 +276,7 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	all := probed(after)
 	for _, e := range steps.Ends {
 		for _, rail := range after.At(e).Rails {
-			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, registry.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
+			rep.ShowAt(r.Rig.NameOf(e), rail.Netdev.Name, registry.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
 		}
 		for _, x := range conflicts(after, e, all) {
 			grade := steps.Warn
@@ -496,7 +496,7 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			now := r.Changed.After.At(e).Rails[at]
-			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", registry.OrUnknown(now.State),
+			rep.ShowAt(r.Rig.NameOf(e), now.Dev, fmt.Sprintf("%s, %s", registry.OrUnknown(now.State),
 				registry.OrNone(now.Addr)), "", nil)
 			switch {
 			case !now.Netdev.Up:

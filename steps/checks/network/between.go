@@ -62,7 +62,7 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["way "+own.Netdev.Name+"="+other.Addr]
 			way, before := fmt.Sprintf("%s route to %s", node, other.Addr), len(rep.Findings)
-			rep.Show(way, registry.OrUnknown(said), "", nil)
+			rep.ShowAt(node, "route to "+other.Addr, registry.OrUnknown(said), "", nil)
 			none, dev := noRoute.Regexp().FindStringSubmatch(said), routeOf.Regexp().FindStringSubmatch(said)
 			switch {
 			case !own.Netdev.Up:
@@ -171,7 +171,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			}
 			looked++
 			filters := facts[e][name+" filters"]
-			rep.Show(node+" queues of "+name, queues, "", nil)
+			rep.ShowAt(node, "queues of "+name, queues, "", nil)
 			passes := "TCP suffers, RDMA bypasses it"
 			if rail.Soft() {
 				passes = "soft-RoCE and TCP suffer"
@@ -192,7 +192,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
 			if action := dropping.Regexp().FindString(filters); action != "" {
-				rep.Show(node+" filters of "+name, filters, "", nil)
+				rep.ShowAt(node, "filters of "+name, filters, "", nil)
 				rep.At(rig, e, steps.TrafficFiltered, steps.Fail, "a tc filter of %s on %s drops, changes, redirects or limits "+
 					"packets (%s): %s. List it: tc filter show dev %s ingress", name, node, action, passes, name)
 				rep.Explain("With egress instead of ingress, tc filter show lists the filters of outgoing packets")
@@ -242,7 +242,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			}
 			out, _ := strictnum.Count(m[1])
 			back, _ := strictnum.Count(m[2])
-			rep.Show(fmt.Sprintf("%s over %s", node, own.Netdev.Name), back, fmt.Sprintf("answers to %d pings", out), nil)
+			rep.ShowAt(node, "over "+own.Netdev.Name, back, fmt.Sprintf("answers to %d pings", out), nil)
 			sent += out
 			if t := fastest.Regexp().FindStringSubmatch(said); t != nil {
 				least[i], _ = strictnum.Number(t[1])

@@ -28,7 +28,7 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		}
 		for _, rail := range rig.At(e).Rails {
 			master := facts[e][rail.Netdev.Name+" is in"]
-			rep.Show(rig.NameOf(e)+" "+rail.Netdev.Name+" is in", orNothing(master), "", nil)
+			rep.ShowAt(rig.NameOf(e), rail.Netdev.Name+" is in", orNothing(master), "", nil)
 			rails++
 			if master != "" && !slices.Contains(holds[e][master], rail.Netdev.Name) {
 				holds[e][master] = append(holds[e][master], rail.Netdev.Name)
@@ -84,7 +84,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the bonds on %s", node)
 			continue
 		}
-		rep.Show(node+" bonding module", registry.OrUnknown(f["bonding module"]), "", nil)
+		rep.ShowAt(node, "bonding module", registry.OrUnknown(f["bonding module"]), "", nil)
 		if strings.Contains(f["bonding module"], "not found") {
 			modules = fmt.Sprintf("%s has no bonding module, so it cannot have a bond", node)
 		}
@@ -96,7 +96,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 			if f[bond+" holds"] == "none" {
 				slaves = nil
 			}
-			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, contains %s", registry.OrUnknown(f[bond+" mode"]),
+			rep.ShowAt(node, bond, fmt.Sprintf("%s, MII %s, contains %s", registry.OrUnknown(f[bond+" mode"]),
 				registry.OrUnknown(f[bond+" MII"]), orNothing(registry.And(slaves))), "", nil)
 			if len(slaves) == 0 {
 				made := "created by hand, or by the bonding module's settings in /etc/modprobe.d"
@@ -211,7 +211,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			}
 			functions++
 			device, slot := f[netdev+" RDMA device"], f[netdev+" slot"]
-			rep.Show(node+" "+netdev, fmt.Sprintf("%s, at %s", registry.OrUnknown(device), registry.OrUnknown(slot)), "", nil)
+			rep.ShowAt(node, netdev, fmt.Sprintf("%s, at %s", registry.OrUnknown(device), registry.OrUnknown(slot)), "", nil)
 			// The two ports of an adapter are two functions of one slot: 0000:01:00.0 and .1. The driver merges
 			// those.
 			half := steps.PCI{Addr: slot}.Half()
@@ -269,7 +269,7 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		for i, rail := range rig.At(e).Rails {
 			port := fmt.Sprintf("%s port %d ", rail.Dev, rail.Port)
 			state, layer := f[port+"state"], f[port+"link_layer"]
-			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", registry.OrUnknown(state),
+			rep.ShowAt(node, rail.Dev, fmt.Sprintf("%s, %s, %s", registry.OrUnknown(state),
 				registry.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
 			_, word, _ := strings.Cut(state, ": ")
 			switch {
@@ -356,8 +356,8 @@ func afterColon(s string) string {
 func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) (blind bool) {
 	node, seen := rig.NameOf(e), f["devices that programs see"]
 	files := f["device files that may be opened"]
-	rep.Show(node+" device files that may be opened", registry.OrUnknown(files), "", nil)
-	rep.Show(node+" devices that programs see", registry.OrUnknown(seen), "", nil)
+	rep.ShowAt(node, "device files that may be opened", registry.OrUnknown(files), "", nil)
+	rep.ShowAt(node, "devices that programs see", registry.OrUnknown(seen), "", nil)
 	if files == "0" {
 		rep.At(rig, e, steps.UverbsClosed, steps.Fail, "no program of this user can open an RDMA device on %s "+
 			"(/dev/infiniband/uverbs*). Run: modprobe ib_uverbs", node)

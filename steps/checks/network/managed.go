@@ -64,7 +64,7 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *registry
 		for _, rail := range rig.At(e).Rails {
 			h := holdOf(f, rail.Netdev.Name)
 			by := h.by()
-			rep.Show(node+" "+rail.Netdev.Name+" managed by", cmp.Or(registry.And(by), "no daemon"), "", nil)
+			rep.ShowAt(node, rail.Netdev.Name+" managed by", cmp.Or(registry.And(by), "no daemon"), "", nil)
 			if len(by) == 0 {
 				free++
 				unstarted(rig, e, rail, f, rep)
@@ -90,7 +90,7 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *registry
 func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) {
 	node := rig.NameOf(e)
 	for _, daemon := range []string{"NetworkManager", "systemd-networkd"} {
-		rep.Show(node+" "+daemon, registry.OrUnknown(f["daemon "+daemon]), "", nil)
+		rep.ShowAt(node, daemon, registry.OrUnknown(f["daemon "+daemon]), "", nil)
 		if f["daemon "+daemon] == "active" && strings.HasPrefix(f["at a boot "+daemon], "masked") {
 			rep.At(rig, e, steps.ManagerMasked, steps.Warn, "%s on %s runs but is masked: after the next boot nothing sets up "+
 				"its interfaces. Run: sudo systemctl unmask %s", daemon, node, daemon)
@@ -106,7 +106,7 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *registry
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if file, ok := strings.CutPrefix(key, "script "); ok {
-			rep.Show(node+" "+file, f[key], "", nil)
+			rep.ShowAt(node, file, f[key], "", nil)
 			rep.At(rig, e, steps.DispatcherScript, steps.Warn, "a script on %s runs whenever an interface comes up (%s) and "+
 				"may undo changes by railbench. Remove it, or exclude the rails from it", node, file)
 			rep.Explain("%s: %s. Where it makes a daemon manage an interface again that railbench has released, the change is "+
@@ -127,7 +127,7 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *registry.Report) {
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(of)) {
-		rep.Show(rig.NameOf(e)+" "+by, registry.And(of[by]), "", nil)
+		rep.ShowAt(rig.NameOf(e), by, registry.And(of[by]), "", nil)
 		rep.At(rig, e, steps.ManagerTrouble, steps.Warn, "%s on %s may manage %s, so railbench will not change the "+
 			"interface: %s", by, rig.NameOf(e), registry.List(of[by]), trouble[by])
 		rep.Decide(rig.NameOf(e) + " " + by)
@@ -247,7 +247,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		for _, rail := range rig.At(e).Rails {
 			d, f := rail.Netdev, facts[e]
 			own := f[d.Name+" link-local"]
-			rep.Show(rig.NameOf(e)+" "+d.Name+" link-local", own, "", nil)
+			rep.ShowAt(rig.NameOf(e), d.Name+" link-local", own, "", nil)
 			switch {
 			// A slave's is the bond's, and without a carrier the kernel makes none.
 			case d.Master != "" || !d.Up || !d.Carrier:
@@ -298,7 +298,7 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		case "runs":
 		case "none":
 			without++
-			rep.Show(node+" systemd", "none", "", nil)
+			rep.ShowAt(node, "systemd", "none", "", nil)
 			continue
 		default:
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether systemd runs on %s", node)
@@ -336,16 +336,16 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the state of %s on %s from systemd", unit, node)
 		return 0
 	case f[unit+" LoadState"] == "masked" || f[unit+" LoadState"] == "not-found":
-		rep.Show(node+" "+unit, f[unit+" LoadState"], "", nil)
+		rep.ShowAt(node, unit, f[unit+" LoadState"], "", nil)
 		return 0
 	}
 	began, ran := strictnum.Number(f[unit+" ExecMainStartTimestampMonotonic"])
 	ended, over := strictnum.Number(f[unit+" ExecMainExitTimestampMonotonic"])
 	if !ran || began == 0 {
-		rep.Show(node+" "+unit, "did not run at this boot", "", nil)
+		rep.ShowAt(node, unit, "did not run at this boot", "", nil)
 		return 0
 	}
-	rep.Show(node+" "+unit, state, "", nil)
+	rep.ShowAt(node, unit, state, "", nil)
 	dark := darkRails(rig, e, f)
 	took := time.Duration(ended-began) * time.Microsecond
 	switch {
@@ -353,17 +353,17 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s is still waiting%s, so services that need the network have "+
 			"not started", unit, node, dark)
 	case f[unit+" Result"] != "success":
-		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
+		rep.ShowAt(node, unit+" waited", took.Seconds(), "s", nil)
 		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s. %s", unit,
 			node, took.Seconds(), dark, dontWait[unit])
 		rep.Decide(node + " " + unit)
 	case took > longWait:
-		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
+		rep.ShowAt(node, unit+" waited", took.Seconds(), "s", nil)
 		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s delayed the last boot by %.0f s%s. %s", unit,
 			node, took.Seconds(), dark, dontWait[unit])
 		rep.Decide(node + " " + unit + " waited")
 	default:
-		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
+		rep.ShowAt(node, unit+" waited", took.Seconds(), "s", nil)
 	}
 	return 1
 }

@@ -77,13 +77,13 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 		mtu, told := strictnum.Count(said)
 		how := "ibv_devinfo"
 		if !told && said != "" && said != "invalid" {
-			rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), said+", which is not a number", "", nil)
+			rep.ShowAt(rig.NameOf(e), rail.Dev+" RoCE MTU", said+", which is not a number", "", nil)
 			return 0
 		}
 		if !told || mtu <= 0 {
 			mtu, how = rail.MTU, "worked out from the interface's MTU"
 		}
-		rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), mtu, "bytes", &steps.Expected{
+		rep.ShowAt(rig.NameOf(e), rail.Dev+" RoCE MTU", mtu, "bytes", &steps.Expected{
 			Min: new(limits.LargestMTU.Value()), From: fmt.Sprintf("%s; %s has an MTU of %s, and %d is enough", how,
 				rail.Netdev.Name, facts[e][rail.Netdev.Name+" MTU"], enoughMTU),
 		})

@@ -20,7 +20,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	// Before the script is asked for: it did not run where a node is gone, and that is the finding.
 	for _, e := range steps.Ends {
 		if why := r.Rig.At(e).Err; why != "" {
-			rep.Show(r.Rig.NameOf(e)+" answers", false, "", nil)
+			rep.ShowAt(r.Rig.NameOf(e), "answers", false, "", nil)
 			rep.At(r.Rig, e, steps.NodeAway, steps.Fail, "%s is unreachable: %s", r.Rig.NameOf(e), why)
 		}
 	}
@@ -39,7 +39,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the uptime of %s", node)
 			continue
 		}
-		rep.Show(node+" uptime", up, "s", &steps.Expected{
+		rep.ShowAt(node, "uptime", up, "s", &steps.Expected{
 			Min:  new(float64(freshBootSeconds)),
 			From: "addresses set by hand are gone after a boot",
 		})
@@ -128,7 +128,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 				rep.At(rig, e, code, steps.Inconclusive, "%s on %s has no interface that can be read", rail.Dev, node)
 				continue
 			}
-			rep.Show(node+" "+name, fmt.Sprintf("%s, carrier changed %s times", link,
+			rep.ShowAt(node, name, fmt.Sprintf("%s, carrier changed %s times", link,
 				registry.OrUnknown(facts[e][name+" carrier changes"])), "", nil)
 			other := checks.Counterpart(rig, e, i)
 			switch {
@@ -175,7 +175,7 @@ func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *registr
 		for i, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
 			own := checks.AddressesOf(facts[e], name)
-			rep.Show(node+" "+name, registry.OrNone(checks.Joined(own)), "", nil)
+			rep.ShowAt(node, name, registry.OrNone(checks.Joined(own)), "", nil)
 			if name == "" || !rail.Netdev.Up || !rail.Netdev.Carrier || rail.Netdev.Master != "" {
 				continue // its link is another check's, and a bond has its rails' addresses
 			}

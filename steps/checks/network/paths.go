@@ -52,7 +52,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
-				rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), "none: no answer", "", nil)
+				rep.ShowAt(node, "neighbour entry of "+other.Addr, "none: no answer", "", nil)
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
 					silent = append(silent, func() {
 						rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s got no answer, so its neighbour entry "+
@@ -62,7 +62,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				continue
 			}
 			learnt++
-			rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), mac, "", nil)
+			rep.ShowAt(node, "neighbour entry of "+other.Addr, mac, "", nil)
 			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) &&
 				!slices.Contains(crossed, i) {
 				rep.At(rig, e, steps.NeighbourWrong, steps.Fail, "%s has a wrong neighbour entry for %s (rail %d of %s): the MAC "+
@@ -213,7 +213,7 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *registry.Report
 			}
 			netdev, addr, _ := strings.Cut(pair, "=")
 			answer := facts[e][name]
-			rep.Show(rig.NameOf(e)+" "+name, answer, "", nil)
+			rep.ShowAt(rig.NameOf(e), name, answer, "", nil)
 			switch answer {
 			case "no other host":
 				asked++
@@ -256,7 +256,7 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		var mtu [2]string
 		for _, e := range steps.Ends {
 			mtu[e] = facts[e][ends[e].Netdev.Name+" MTU"]
-			rep.Show(rig.NameOf(e)+" "+ends[e].Netdev.Name+" MTU", mtu[e], "bytes",
+			rep.ShowAt(rig.NameOf(e), ends[e].Netdev.Name+" MTU", mtu[e], "bytes",
 				&steps.Expected{From: "the other end: " + facts[e.Other()][ends[e.Other()].Netdev.Name+" MTU"]})
 		}
 		switch {
@@ -310,7 +310,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
 			way := own.Netdev.Name + "=" + other.Addr
 			large, small := facts[e]["large ping "+way], facts[e]["small ping "+way]
-			rep.Show(rig.NameOf(e)+" full packet over "+way, registry.OrUnknown(large), "", nil)
+			rep.ShowAt(rig.NameOf(e), "full packet over "+way, registry.OrUnknown(large), "", nil)
 			switch {
 			case large == "" || small == "":
 				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tested from %s", i+1, own.Netdev.Name,
@@ -393,7 +393,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Explain("A rail in a bond has no GIDs of its own: remove the bond first")
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s: %s", r.Rig.NameOf(e), rail.Dev, discovery.Entry(rail)),
+			rep.ShowAt(r.Rig.NameOf(e), fmt.Sprintf("%s: %s", rail.Dev, discovery.Entry(rail)),
 				fmt.Sprintf("index %d, of %s", index[e], registry.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 		switch {
@@ -425,7 +425,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 		node := r.Rig.NameOf(e)
 		for _, name := range []string{"default routes", "default routes of IPv6"} {
 			text := facts[e][name]
-			rep.Show(node+" "+name, registry.OrUnknown(text), "", nil)
+			rep.ShowAt(node, name, registry.OrUnknown(text), "", nil)
 			if text == "" {
 				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the %s on %s", name, node)
 			}
@@ -449,7 +449,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			}
 		}
 		dev := r.Rig.At(e).SSHDev
-		rep.Show(node+" SSH session over", registry.OrUnknown(dev), "", nil)
+		rep.ShowAt(node, "SSH session over", registry.OrUnknown(dev), "", nil)
 		if dev == "" {
 			unseen = "The interface of the SSH session is unknown on some nodes"
 		}

@@ -87,7 +87,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 				"ignores them. Correct them, then run: sudo netplan generate", node, strings.TrimRight(said, ":. "))
 		}
 		by := f["configured by"]
-		rep.Show(node+" is configured by", registry.OrUnknown(by), "", nil)
+		rep.ShowAt(node, "is configured by", registry.OrUnknown(by), "", nil)
 		switch by {
 		case "":
 			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read what configures the network on %s", node)
@@ -98,7 +98,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 		}
 		for _, k := range kept(rig.At(e)) {
 			where := f[k.String()+" is in"]
-			rep.Show(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
+			rep.ShowAt(node, fmt.Sprintf("%s of %s is saved in", k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
 				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read which configuration sets %s of %s on %s",
@@ -179,7 +179,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 				node)
 			continue
 		}
-		rep.Show(fmt.Sprintf("%s %s MTU after a boot", node, name), text, "",
+		rep.ShowAt(node, name+" MTU after a boot", text, "",
 			&steps.Expected{From: fmt.Sprintf("%d bytes now", now)})
 		value, where, _ := strings.Cut(text, " in ")
 		bytes, given := strictnum.Count(value)

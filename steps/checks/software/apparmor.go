@@ -53,7 +53,7 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	var off, unread []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		rep.Show(node+" AppArmor", registry.OrUnknown(f["AppArmor"]), "", nil)
+		rep.ShowAt(node, "AppArmor", registry.OrUnknown(f["AppArmor"]), "", nil)
 		switch {
 		case !slices.Contains([]string{"Y", "N", "no"}, f["AppArmor"]):
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the state of AppArmor on %s", node)
@@ -67,7 +67,7 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		said, loaded := map[string]bool{}, loadedProfiles(f)
 		for n := 1; f[fmt.Sprintf("denied %d", n)] != ""; n++ {
 			line := f[fmt.Sprintf("denied %d", n)]
-			rep.Show(fmt.Sprintf("%s denied, %d", node, n), line, "", nil)
+			rep.ShowAt(node, fmt.Sprintf("denied, %d", n), line, "", nil)
 			l := readAudit(line)
 			d := l.fields
 			if l.number > 0 && l.number < loaded[d["profile"]] {

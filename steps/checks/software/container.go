@@ -45,7 +45,7 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read which container was checked on %s", node)
 			continue
 		case "none":
-			rep.Show(node+" container", "none was named", "", nil)
+			rep.ShowAt(node, "container", "none was named", "", nil)
 			continue
 		}
 		named = true
@@ -115,12 +115,12 @@ func (c container) show() {
 		case "container", "inside":
 		case "shared memory":
 			if v, ok := strictnum.Number(c.f[name]); ok {
-				c.rep.Show(c.node+" "+name, v/(1<<20), "MiB", nil)
+				c.rep.ShowAt(c.node, name, v/(1<<20), "MiB", nil)
 			}
 		case "inside memlock":
-			c.rep.Show(c.node+" "+name, c.f[name], "KiB", nil)
+			c.rep.ShowAt(c.node, name, c.f[name], "KiB", nil)
 		default:
-			c.rep.Show(c.node+" "+name, c.f[name], "", nil)
+			c.rep.ShowAt(c.node, name, c.f[name], "", nil)
 		}
 	}
 }

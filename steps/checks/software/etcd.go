@@ -23,7 +23,7 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.
 		f, node := facts[e], r.Rig.NameOf(e)
 		for _, what := range []string{"enabled", "masked", "service", "container", "listens", "answer"} {
 			if f[what] != "" {
-				rep.Show(node+" etcd "+what, f[what], "", nil)
+				rep.ShowAt(node, "etcd "+what, f[what], "", nil)
 			}
 		}
 		if f["ss"] == "missing" {
@@ -186,7 +186,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	var unseen, clean []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		rep.Show(node+" etcd", registry.OrUnknown(f["etcd"]), "", nil)
+		rep.ShowAt(node, "etcd", registry.OrUnknown(f["etcd"]), "", nil)
 		if f["etcd"] == "none" {
 			continue
 		}
@@ -207,7 +207,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				"which is not a number", node, list.Count)
 			continue
 		}
-		rep.Show(node+" nixlbench keys", count, "", &steps.Expected{
+		rep.ShowAt(node, "nixlbench keys", count, "", &steps.Expected{
 			Max:  new(0.0),
 			From: "no nixlbench is running",
 		})
@@ -252,7 +252,7 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *registry.R
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		rep.Show(node+" etcd", registry.OrUnknown(f["etcd"]), "", nil)
+		rep.ShowAt(node, "etcd", registry.OrUnknown(f["etcd"]), "", nil)
 		if f["etcd"] == "none" {
 			continue
 		}
@@ -268,7 +268,7 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *registry.R
 			continue
 		}
 		gone, _ := strictnum.Count(done.Deleted)
-		rep.Show(node+" keys deleted", gone, "", nil)
+		rep.ShowAt(node, "keys deleted", gone, "", nil)
 		if left.Count != "" && left.Count != "0" {
 			rep.At(r.Rig, e, steps.EtcdInUse, steps.Fail, "the etcd on %s still has %s nixlbench keys: another process writes "+
 				"them", node, left.Count)

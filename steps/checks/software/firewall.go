@@ -25,10 +25,10 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		f, node := facts[e], r.Rig.NameOf(e)
 		for _, s := range []string{"ufw", "firewalld", "nftables"} {
 			if f["service "+s] == "active" {
-				rep.Show(node+" service "+s, "active", "", nil)
+				rep.ShowAt(node, "service "+s, "active", "", nil)
 			}
 		}
-		rep.Show(node+" packet filter", registry.OrUnknown(f["loaded"]), "", nil)
+		rep.ShowAt(node, "packet filter", registry.OrUnknown(f["loaded"]), "", nil)
 		switch f["loaded"] {
 		case "":
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether a packet filter is loaded on "+
@@ -47,7 +47,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		switch {
 		case f["unread"] != "":
 			unread, why = append(unread, node), f["unread"]
-			rep.Show(node+" rules not read", why, "", nil)
+			rep.ShowAt(node, "rules not read", why, "", nil)
 		case len(testPorts(f)) == 0:
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the ports of the tests on %s, so rules "+
 				"about them are unknown", node)
@@ -61,7 +61,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				"%d were read", node, number, mostRules)
 		default:
 			read = append(read, node)
-			rep.Show(node+" lines of rules", number, "", nil)
+			rep.ShowAt(node, "lines of rules", number, "", nil)
 		}
 		// Also of rules that were read in part: what was seen of nft counts where iptables' could not be read.
 		for _, b := range blocking(rules, r.Rig.At(e), ports) {
@@ -84,7 +84,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 // judgeBlock is for a rule that blocks packets from the other node, or to it.
 func judgeBlock(rig steps.Rig, e steps.End, b block, rep *registry.Report) {
 	node := rig.NameOf(e)
-	rep.Show(node+" rule", b.text, "", nil)
+	rep.ShowAt(node, "rule", b.text, "", nil)
 	rep.Decide(node + " rule")
 	switch {
 	case b.roce:

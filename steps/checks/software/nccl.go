@@ -24,7 +24,7 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *registry
 		node := r.Rig.NameOf(e)
 		for _, s := range settingsIn(facts[e], "NCCL_") {
 			n++
-			rep.Show(fmt.Sprintf("%s %s in %s", node, s.name, s.where), s.value, "", nil)
+			rep.ShowAt(node, fmt.Sprintf("%s in %s", s.name, s.where), s.value, "", nil)
 			if code, grade, why := ncclHarm(r.Rig, e, s); why != "" {
 				rep.At(r.Rig, e, code, grade, "%s", sets(r.Rig, e, s, why))
 				if s.name == "NCCL_IB_HCA" {
@@ -33,10 +33,10 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *registry
 				rep.Decide(fmt.Sprintf("%s %s in %s", node, s.name, s.where))
 			}
 		}
-		rep.Show(node+" looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, "+
+		rep.ShowAt(node, "looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, "+
 			"~/.nccl.conf", "", nil)
 		if held := facts[e]["port 29500"]; held != "" {
-			rep.Show(node+" port 29500", held, "", nil)
+			rep.ShowAt(node, "port 29500", held, "", nil)
 			rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port 29500 on %s, which torchrun uses, is taken: a job runs or was "+
 				"left over. Use another --master_port", node)
 			rep.Decide(node + " port 29500")

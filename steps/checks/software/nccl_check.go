@@ -44,8 +44,9 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			rep.Note(f)
 		}
 		for _, e := range in.Evidence { // a node's name stays first, so that what several say is said once
-			node, rest, _ := strings.Cut(e.Name, " ")
-			e.Name = node + " inside " + name + " " + rest
+			if e.Node != "" {
+				e.Name = e.Node + " inside " + name + " " + e.OnNode()
+			}
 			rep.Evidence = append(rep.Evidence, e)
 		}
 		if none == "" {
@@ -87,10 +88,10 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report)
 		c := ncclChooses(r.Rig, e, facts[e])
 		takes[e] = c
 		node := r.Rig.NameOf(e)
-		rep.Show(node+" NCCL uses", c.takes(), "", nil)
+		rep.ShowAt(node, "NCCL uses", c.takes(), "", nil)
 		if c.devices != nil {
-			rep.Show(node+" GID index of NCCL", c.index, "", nil)
-			rep.Show(node+" PCIe halves of NCCL", c.halves, "", nil)
+			rep.ShowAt(node, "GID index of NCCL", c.index, "", nil)
+			rep.ShowAt(node, "PCIe halves of NCCL", c.halves, "", nil)
 		}
 		if c.blind != nil {
 			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL on %s uses %s, which %s no RoCE v2 GID of an IPv4 "+

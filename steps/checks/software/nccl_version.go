@@ -20,7 +20,7 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		for _, key := range registry.SortedNames(facts[e]) {
 			if name, ok := strings.CutPrefix(key, "nccl "); ok {
 				names[name] = true
-				rep.Show(fmt.Sprintf("%s NCCL of %s", r.Rig.NameOf(e), name), facts[e][key], "", nil)
+				rep.ShowAt(r.Rig.NameOf(e), "NCCL of "+name, facts[e][key], "", nil)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func unaskedNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	for _, e := range steps.Ends {
 		for _, who := range []string{"loader", "Python"} {
 			if why := facts[e]["not asked "+who]; why != "" {
-				rep.Show(r.Rig.NameOf(e)+" NCCL of "+who, "not checked: "+why, "", nil)
+				rep.ShowAt(r.Rig.NameOf(e), "NCCL of "+who, "not checked: "+why, "", nil)
 				all = append(all, fmt.Sprintf("%s on %s was not checked: %s", map[string]string{
 					"loader": "the loader",
 					"Python": "Python",

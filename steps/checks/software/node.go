@@ -39,7 +39,7 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			if inodes {
 				least, unit, of = limits.LeastInodes.Value(), "inodes", "inodes"
 			}
-			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
+			rep.ShowAt(node, dir, left, unit+" free", &steps.Expected{Min: new(least)})
 			if float64(left) < least {
 				rep.At(r.Rig, e, steps.DiskFull, steps.Fail, "%s on %s has no %s left (%d %s), so output of tests is cut off. "+
 					"Make room; see: df -h %s", dir, node, of, left, unit, dir)
@@ -64,7 +64,7 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			continue
 		}
 		at[e] = v
-		rep.Show(node+" time synchronized", registry.OrUnknown(facts[e]["synchronized"]), "", nil)
+		rep.ShowAt(node, "time synchronized", registry.OrUnknown(facts[e]["synchronized"]), "", nil)
 		if facts[e]["synchronized"] == "no" {
 			unsynced = append(unsynced, node)
 		}

@@ -74,11 +74,11 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				continue
 			}
 			if f["port "+no] == "" {
-				rep.Show(node+" port "+no, "free", "", nil)
+				rep.ShowAt(node, "port "+no, "free", "", nil)
 				continue
 			}
 			by := holder(f, no)
-			rep.Show(node+" port "+no, by, "", nil)
+			rep.ShowAt(node, "port "+no, by, "", nil)
 			grade, then := steps.Fail, "End that process, or choose another port: -p "+p.param+"=NUMBER"
 			if p.moves {
 				grade, then = steps.Warn, "railbench takes the next free port; nixlbench by hand does not"
@@ -92,7 +92,7 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			if !ok || strings.Contains(no, " ") || mine[no] {
 				continue
 			}
-			rep.Show(node+" port "+no, holder(f, no), "", nil)
+			rep.ShowAt(node, "port "+no, holder(f, no), "", nil)
 			if slices.Contains(etcdPorts, no) {
 				notes = append(notes, fmt.Sprintf("port %s on %s is used by %s, and no cell needs it", no, node, holder(f, no)))
 			}
@@ -164,15 +164,15 @@ func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *registry.R
 		if facts[e]["looked at"] == "" {
 			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "could not read which ports were checked on %s", node)
 		}
-		rep.Show(node+" ports checked", facts[e]["looked at"], "", nil)
+		rep.ShowAt(node, "ports checked", facts[e]["looked at"], "", nil)
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
 			what := strings.TrimSpace(facts[e][name])
 			if port, ok := strings.CutPrefix(name, "ended "); ok {
-				rep.Show(node+" port "+port, "ended: "+what, "", nil)
+				rep.ShowAt(node, "port "+port, "ended: "+what, "", nil)
 				ended = append(ended, fmt.Sprintf("port %s on %s (%s)", port, node, what))
 			}
 			if port, ok := strings.CutPrefix(name, "left "); ok {
-				rep.Show(node+" port "+port, "left alone: "+what, "", nil)
+				rep.ShowAt(node, "port "+port, "left alone: "+what, "", nil)
 				rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port %s on %s is still in use: %s", port, node, what)
 			}
 		}

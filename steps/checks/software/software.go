@@ -52,7 +52,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *registry
 	for _, e := range steps.Ends {
 		for name, where := range facts[e] {
 			names[name] = true
-			rep.Show(r.Rig.NameOf(e)+" "+strings.TrimPrefix(name, "tool "), where, "", nil)
+			rep.ShowAt(r.Rig.NameOf(e), strings.TrimPrefix(name, "tool "), where, "", nil)
 		}
 		judgeNeeded(r.Rig, e, facts[e], rep)
 	}
@@ -210,13 +210,13 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			case name == "ldd" && lacks == "missing":
 				blind = append(blind, node)
 			case name == "import nixl":
-				rep.Show(node+" import nixl", lacks, "", nil)
+				rep.ShowAt(node, "import nixl", lacks, "", nil)
 				rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "Python on %s cannot load NIXL: %s. Add the library's folder "+
 					"to /etc/ld.so.conf.d, and run ldconfig", node, lacks)
 				rep.Decide(node + " import nixl")
 			case !ok:
 			default:
-				rep.Show(node+" "+tool, lacks, "", nil)
+				rep.ShowAt(node, tool, lacks, "", nil)
 				if !slices.Contains(looked, tool) {
 					looked = append(looked, tool)
 				}
@@ -264,10 +264,10 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		if want := buffer(f["buffer"]); nixl.Installed(f, "nixlbench") && want > least {
 			least, what = want, "nixlbench (NIXL_DRAM_BUFFER)"
 		}
-		rep.Show(node+" ulimit -l", f["limit"], "KiB", &steps.Expected{Min: new(least), From: what})
+		rep.ShowAt(node, "ulimit -l", f["limit"], "KiB", &steps.Expected{Min: new(least), From: what})
 		for _, name := range slices.Sorted(maps.Keys(f)) {
 			if strings.HasPrefix(name, "/") {
-				rep.Show(node+" "+name, f[name], "KiB", nil)
+				rep.ShowAt(node, name, f[name], "KiB", nil)
 			}
 		}
 		kb, number := strictnum.Number(f["limit"])
@@ -310,16 +310,16 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the available memory on %s", node)
 			continue
 		}
-		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
+		rep.ShowAt(node, "available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
 		if total, ok := strictnum.Number(f["SwapTotal"]); ok && total > 0 {
 			if free, ok := strictnum.Number(f["SwapFree"]); ok {
-				rep.Show(node+" swap in use", total-free, "KiB", nil)
+				rep.ShowAt(node, "swap in use", total-free, "KiB", nil)
 			}
 		}
 		total, ok1 := strictnum.Number(f["CmaTotal"])
 		free, ok2 := strictnum.Number(f["CmaFree"])
 		if ok1 && ok2 {
-			rep.Show(node+" free CMA", free, "KiB", &steps.Expected{Max: new(total), From: "CmaTotal"})
+			rep.ShowAt(node, "free CMA", free, "KiB", &steps.Expected{Max: new(total), From: "CmaTotal"})
 		}
 		switch {
 		case ok1 && ok2 && free > total:
@@ -339,7 +339,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 // moved: nothing in it can be pinned.
 func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, rep *registry.Report) {
 	node, kernel := rig.NameOf(e), f["kernel"]
-	rep.Show(node+" kernel", registry.OrUnknown(kernel), "",
+	rep.ShowAt(node, "kernel", registry.OrUnknown(kernel), "",
 		&steps.Expected{From: "kho=" + registry.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := strictnum.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
@@ -364,7 +364,7 @@ func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
 func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	for _, e := range steps.Ends {
 		root, node, user := facts[e]["root"], r.Rig.NameOf(e), registry.OrUnknown(facts[e]["user"])
-		rep.Show(node+" root for "+user, registry.OrUnknown(root), "", nil)
+		rep.ShowAt(node, "root for "+user, registry.OrUnknown(root), "", nil)
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):

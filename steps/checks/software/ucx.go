@@ -107,8 +107,8 @@ func differences(a, b string) []string {
 // library that the loader names. It says how many rails it looked at.
 func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *registry.Report) (looked int) {
 	node := rig.NameOf(e)
-	rep.Show(node+" UCX library", registry.OrUnknown(s.UCX.Library), "", nil)
-	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
+	rep.ShowAt(node, "UCX library", registry.OrUnknown(s.UCX.Library), "", nil)
+	rep.ShowAt(node, "UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
 	var without []string
 	for i, rail := range rig.At(e).Rails {
 		if rail.State != "ACTIVE" || !rig.InUse(e, i) {
@@ -125,7 +125,7 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *registry.Rep
 	if linked == "" || s.UCX.Library == "" {
 		return looked
 	}
-	rep.Show(node+" libucs by ldd", linked, "", nil)
+	rep.ShowAt(node, "libucs by ldd", linked, "", nil)
 	if libraryDir(linked) != libraryDir(s.UCX.Library) {
 		rep.At(rig, e, steps.SeveralUCX, steps.Warn, "ucx_info on %s is linked with libucs in %s but loads it from %s. Set "+
 			"LD_LIBRARY_PATH or ldconfig to one UCX", node, libraryDir(linked), libraryDir(s.UCX.Library))
@@ -210,14 +210,14 @@ func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *registry.
 	n := 0
 	for _, e := range steps.Ends {
 		for _, s := range settingsIn(facts[e], "UCX_") {
-			rep.Show(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where), s.value, "", nil)
+			rep.ShowAt(r.Rig.NameOf(e), fmt.Sprintf("%s in %s", s.name, s.where), s.value, "", nil)
 			n++
 			if code, why := ucxHarm(r.Rig, e, s); why != "" {
 				rep.At(r.Rig, e, code, steps.Warn, "%s", sets(r.Rig, e, s, why))
 				rep.Decide(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where))
 			}
 		}
-		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, "+
+		rep.ShowAt(r.Rig.NameOf(e), "looked at", "the environment of this login, /etc/environment, the shells' files, "+
 			"ucx.conf", "", nil)
 	}
 	if n == 0 {

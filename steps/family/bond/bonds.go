@@ -32,7 +32,7 @@ func railBonds(r steps.Result, rep *registry.Report) (bonds [2][]held, ok bool) 
 			if len(h.rails) > 0 || len(b.Slaves) == 0 {
 				bonds[e] = append(bonds[e], h)
 			} else {
-				rep.Show(r.Rig.NameOf(e)+" "+b.Name, "holds no rail: "+slaveNames(b.Bond), "", nil)
+				rep.ShowAt(r.Rig.NameOf(e), b.Name, "holds no rail: "+slaveNames(b.Bond), "", nil)
 			}
 		}
 	}
@@ -96,10 +96,10 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		if len(bonds[e]) == 0 {
-			rep.Show(node+" bond", "none", "", nil)
+			rep.ShowAt(node, "bond", "none", "", nil)
 		}
 		for _, h := range bonds[e] {
-			rep.Show(node+" "+h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
+			rep.ShowAt(node, h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
 			if len(h.rails) == 0 {
 				by := "another process created it, or module settings (/etc/modprobe.d)"
 				if MadeByItself(h.Name, mode(h.Bond)) {
@@ -222,7 +222,7 @@ func checkOwnGIDs(rig steps.Rig, rep *registry.Report) {
 						rail.Dev, rig.NameOf(e), g.Netdev)
 				}
 			}
-			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs belong to %s", registry.OrUnknown(rail.State),
+			rep.ShowAt(rig.NameOf(e), rail.Dev, fmt.Sprintf("%s, %d of %d GIDs belong to %s", registry.OrUnknown(rail.State),
 				own, len(rail.GIDs), registry.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 	}
@@ -231,7 +231,7 @@ func checkOwnGIDs(rig steps.Rig, rep *registry.Report) {
 // checkBond looks at one bond.
 func checkBond(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 	node := rig.NameOf(e)
-	show := func(what string, v any, unit string) { rep.Show(node+" "+h.Name+" "+what, v, unit, nil) }
+	show := func(what string, v any, unit string) { rep.ShowAt(node, h.Name+" "+what, v, unit, nil) }
 	m := mode(h.Bond)
 	show("mode", m, "")
 	rep.Measured(steps.Figure{What: steps.BondMode, Words: m})
@@ -279,7 +279,7 @@ func checkSlaves(node string, h held, rep *registry.Report) {
 		if s.SpeedMbps > 0 {
 			speed = fmt.Sprintf("%g Gb/s", float64(s.SpeedMbps)/1000)
 		}
-		rep.Show(node+" "+h.Name+" slave "+s.Name,
+		rep.ShowAt(node, h.Name+" slave "+s.Name,
 			fmt.Sprintf("MII %s, %s, %d link failures", registry.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
 		if s.MIIStatus != "up" {
 			rep.Add(steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s. Check its cable", s.Name, h.Name, node,

@@ -427,7 +427,7 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			n++
-			rep.Show(r.Rig.NameOf(e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
+			rep.ShowAt(r.Rig.NameOf(e), d.Name+" MTU", d.MTU, "bytes", nil)
 			if strconv.Itoa(d.MTU) != want {
 				rep.Add(steps.NotAsAsked, steps.Fail, "%s on %s has MTU %d instead of %s", d.Name, r.Rig.NameOf(e), d.MTU,
 					registry.OrUnknown(want))
@@ -454,7 +454,7 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *registry.Report) (says str
 			if rail.InfiniBand() || !carriesRails(rig, e, rail.Netdev.Name) {
 				continue
 			}
-			rep.Show(r.Rig.NameOf(e)+" "+rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
+			rep.ShowAt(r.Rig.NameOf(e), rail.Dev+" RoCE MTU", rail.MTU, "bytes", nil)
 			switch want := steps.RoCEMTU(rail.Netdev.MTU); {
 			case rail.MTUDerived: // worked out from what was just set: it proves nothing
 				untold = append(untold, rail.Dev)
@@ -499,7 +499,7 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		node, f := r.Rig.NameOf(e), facts[e]
 		for _, name := range []string{"mode", "hash policy", "slaves", "MII", "address", "MTU"} {
-			rep.Show(node+" "+name, registry.OrUnknown(f[name]), "", nil)
+			rep.ShowAt(node, name, registry.OrUnknown(f[name]), "", nil)
 		}
 		// Loading the module can make a bond of the same name, in another mode.
 		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
@@ -554,9 +554,9 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	after := r.Changed.After
 	var bare []string
 	for _, e := range steps.Ends {
-		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
+		rep.ShowAt(r.Rig.NameOf(e), "bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
 		for _, rail := range after.At(e).Rails {
-			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name,
+			rep.ShowAt(r.Rig.NameOf(e), rail.Netdev.Name,
 				fmt.Sprintf("%s, MTU %d, %s, GID index %d", registry.OrNone(rail.Addr), rail.Netdev.MTU,
 					registry.OrUnknown(rail.State), rail.GIDIndex), "", nil)
 			switch {
@@ -654,8 +654,8 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	for _, e := range steps.Ends {
-		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
-		rep.Show(r.Rig.NameOf(e)+" changes left", registry.OrUnknown(facts[e]["changes left"]), "", nil)
+		rep.ShowAt(r.Rig.NameOf(e), "bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
+		rep.ShowAt(r.Rig.NameOf(e), "changes left", registry.OrUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
 			rep.Add(steps.RollbackLeft, steps.Warn, "%s still has the rollback of another change (%s). If another machine made "+
 				"it, run railbench undo there", r.Rig.NameOf(e), registry.OrUnknown(left))
@@ -846,11 +846,11 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		case !strings.Contains(o.Text, "bonds:"):
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
-			rep.Show(r.Rig.NameOf(e)+" netplan", "accepts the file", "", nil)
+			rep.ShowAt(r.Rig.NameOf(e), "netplan", "accepts the file", "", nil)
 			if m := plannedMTU.Regexp().FindStringSubmatch(o.Text); m != nil {
 				mtu[e] = m[1]
 			}
-			rep.Show(r.Rig.NameOf(e)+" MTU of the file", registry.OrUnknown(mtu[e]), "", nil)
+			rep.ShowAt(r.Rig.NameOf(e), "MTU of the file", registry.OrUnknown(mtu[e]), "", nil)
 		}
 	}
 	if !ok {

@@ -72,7 +72,7 @@ func checkLeftOut(rig steps.Rig, rep *registry.Report) {
 // and the cells for single rails won't.
 func judgeLink(rig steps.Rig, e steps.End, l parse.Link, master string, used bool, rep *registry.Report) bool {
 	node := rig.NameOf(e)
-	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
+	rep.ShowAt(node, l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
 		registry.OrNone(strings.Join(l.Addrs, " "))), "", nil)
 	grade, off, unlinked, use := steps.Fail, steps.InterfaceOff, steps.LinkDown, ""
 	if !used {
@@ -101,7 +101,7 @@ func showManagers(node string, d steps.Netdev, rep *registry.Report) {
 		names, words = append(names, m.By), append(words, m.String())
 	}
 	if len(d.Managers) > 0 {
-		rep.Show(node+" "+d.Name+" managed by", registry.OrNone(strings.Join(words, "; ")), "", nil)
+		rep.ShowAt(node, d.Name+" managed by", registry.OrNone(strings.Join(words, "; ")), "", nil)
 	}
 	if len(held) > 1 {
 		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time. Leave it to one of them",
@@ -185,7 +185,7 @@ func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *registry.Repor
 		}
 		for _, p := range h.Ports {
 			text := fmt.Sprintf("%s, active_mtu %d, firmware %s", p.State, p.ActiveMTU, registry.OrUnknown(h.Firmware))
-			if rep.Show(rig.NameOf(e)+" "+h.ID, text, "", nil); p.State != "ACTIVE" {
+			if rep.ShowAt(rig.NameOf(e), h.ID, text, "", nil); p.State != "ACTIVE" {
 				judgeDown(rig, e, h.ID, p.Port, p.State, rep)
 			}
 		}
@@ -246,7 +246,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device", rig.NameOf(e))
 		}
 		for _, rail := range rig.At(e).Rails {
-			rep.Show(rig.NameOf(e)+" "+rail.Dev, Describe(rail), "", nil)
+			rep.ShowAt(rig.NameOf(e), rail.Dev, Describe(rail), "", nil)
 		}
 	}
 	// A rail that the rig file names has to be there: a map of the others would look complete.

@@ -80,7 +80,7 @@ func resolveEnds(rig steps.Rig, m registry.Measurement, tables [2][]parse.GIDRow
 			rep.On(m, code, steps.Fail, "on %s: %s", rig.NameOf(e), why)
 			continue
 		}
-		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
+		rep.ShowAt(rig.NameOf(e), rail.Dev+" GID index", found, "",
 			&steps.Expected{From: Entry(rail) + " in sysfs"})
 		if rail.GIDIndex != found {
 			rep.On(m, steps.GIDIndexChanged, steps.Warn,
@@ -88,7 +88,7 @@ func resolveEnds(rig steps.Rig, m registry.Measurement, tables [2][]parse.GIDRow
 				found)
 		}
 		meaning := atIndex(tables[e], rail, tutorialIndex)
-		rep.Show(fmt.Sprintf("%s %s index %d", rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
+		rep.ShowAt(rig.NameOf(e), fmt.Sprintf("%s index %d", rail.Dev, tutorialIndex), meaning, "", nil)
 		if found != tutorialIndex {
 			wrong = append(wrong, fmt.Sprintf("on %s's %s it %s", rig.NameOf(e), rail.Dev, meaning))
 		}

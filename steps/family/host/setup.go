@@ -24,7 +24,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 		f := facts[e]
 		for _, name := range []string{"host", "kernel", "system", "architecture", "up", "locked memory"} {
 			if f[name] != "" {
-				rep.Show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
+				rep.ShowAt(r.Rig.NameOf(e), name, f[name], "", nil)
 			}
 		}
 		if kb, ok := strictnum.Count(f["locked memory"]); ok && kb < LeastMemlockKB && f["locks without a limit"] != "yes" {
@@ -154,7 +154,7 @@ func missing(node string, facts map[string]string, rep *registry.Report) (tools 
 		if !ok {
 			continue
 		}
-		if rep.Show(node+" "+tool, where, "", nil); where == "missing" {
+		if rep.ShowAt(node, tool, where, "", nil); where == "missing" {
 			tools = append(tools, tool)
 		}
 	}
@@ -239,9 +239,9 @@ func catches(rig steps.Rig, rep *registry.Report) {
 	for _, n := range rig.Nodes {
 		switch n.Catches {
 		case "group":
-			rep.Show(n.Name+" ends hidden processes by", "a control group", "", nil)
+			rep.ShowAt(n.Name, "ends hidden processes by", "a control group", "", nil)
 		case "parent":
-			rep.Show(n.Name+" ends hidden processes by", "being its parent", "", nil)
+			rep.ShowAt(n.Name, "ends hidden processes by", "being its parent", "", nil)
 		case "nothing":
 			rep.Add(steps.StraysUncaught, steps.Warn, "a process that hides from railbench on %s cannot be ended there (no "+
 				"control group, perl or systemd-run --user). Install perl",
@@ -260,7 +260,7 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be tested for root: %s",
 			node, registry.OrUnknown(o.Err))
 	case o.Exit.OK() && id == "0":
-		rep.Show(node+" user id", 0, "", nil)
+		rep.ShowAt(node, "user id", 0, "", nil)
 		return true
 	case o.Exit.OK():
 		rep.Add(steps.NeedsRoot, steps.Skipped, "the script on %s ran as user %s instead of root, so the cells that change "+

@@ -130,7 +130,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *regis
 	node := r.Rig.NameOf(o.End)
 	for _, name := range []string{"driver", "nvidia_peermem loaded", "nvidia_peermem module"} {
 		if s.Facts[name] != "" {
-			rep.Show(node+" "+name, s.Facts[name], "", nil)
+			rep.ShowAt(node, name, s.Facts[name], "", nil)
 		}
 	}
 	if s.GPU == nil {
@@ -151,10 +151,10 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *regis
 		return false
 	}
 	w.gpus, w.unified = append(w.gpus, s.GPU.GPU), w.unified && s.GPU.Unified
-	rep.Show(node+" GPU", s.GPU.GPU, "", nil)
-	rep.Show(node+" GPU and processor share one memory", s.GPU.Unified, "", nil)
-	rep.Show(node+" GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
-	rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
+	rep.ShowAt(node, "GPU", s.GPU.GPU, "", nil)
+	rep.ShowAt(node, "GPU and processor share one memory", s.GPU.Unified, "", nil)
+	rep.ShowAt(node, "GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
+	rep.ShowAt(node, "DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
 	if s.GPU.Error != "" {
 		code, hint := steps.CUDAFailed, ""
 		if noMemory.Regexp().MatchString(s.GPU.Error) {
@@ -241,7 +241,7 @@ func showDomains(node string, u parse.UCX, rep *registry.Report) {
 		if d.DMABuf {
 			kinds = append(kinds, "(dma-buf)")
 		}
-		rep.Show(fmt.Sprintf("%s UCX registers with %s", node, d.Name), strings.Join(kinds, " "), "", nil)
+		rep.ShowAt(node, "UCX registers with "+d.Name, strings.Join(kinds, " "), "", nil)
 	}
 }
 

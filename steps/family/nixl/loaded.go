@@ -26,11 +26,11 @@ func otherUCX(r steps.Result, rep *registry.Report, add verify.Adder, told [2]pa
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		for _, library := range told[e].Libraries {
-			rep.Show(node+" UCX loaded", library, "", nil)
+			rep.ShowAt(node, "UCX loaded", library, "", nil)
 			_, releases[e], _ = strings.Cut(library, " ")
 		}
 		for _, lanes := range told[e].Lanes {
-			rep.Show(node+" UCX chose", lanes, "", nil)
+			rep.ShowAt(node, "UCX chose", lanes, "", nil)
 		}
 		if n := len(told[e].Libraries); n > 1 {
 			add(steps.SeveralUCX, steps.Warn, "the process on %s loaded %d UCX libraries: a wheel's own, and another through "+

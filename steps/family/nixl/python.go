@@ -51,8 +51,8 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		broken = broken || s.Facts["nixlbench error"] != ""
 		python[e] = pythonRelease(node, s, &rep)
 		ucx[e] = s.UCX.Version
-		rep.Show(node+" nixlbench", OrMissing(s.Facts["tool nixlbench"]), "", nil)
-		rep.Show(node+" UCX library", registry.OrUnknown(s.UCX.Library), "", nil)
+		rep.ShowAt(node, "nixlbench", OrMissing(s.Facts["tool nixlbench"]), "", nil)
+		rep.ShowAt(node, "UCX library", registry.OrUnknown(s.UCX.Library), "", nil)
 	}
 	if !read[steps.Here] || !read[steps.Peer] {
 		return rep.Verdict()
@@ -103,10 +103,10 @@ func pythonRelease(node string, s parse.NIXLSetup, rep *registry.Report) string 
 	case s.Python == nil:
 		return ""
 	case s.Python.Error != "":
-		rep.Show(node+" NIXL for Python", s.Python.Error, "", nil)
+		rep.ShowAt(node, "NIXL for Python", s.Python.Error, "", nil)
 		return ""
 	}
-	rep.Show(node+" NIXL for Python", s.Python.Path, "", nil)
+	rep.ShowAt(node, "NIXL for Python", s.Python.Path, "", nil)
 	return registry.OrUnknown(s.Python.NIXL)
 }
 
@@ -180,7 +180,7 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 		rep.Add(steps.CommandMissing, steps.Warn, "%s has no ucx_info, so the features of its UCX are unknown", node)
 		return
 	}
-	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
+	rep.ShowAt(node, "UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
 	var without []string
 	for _, p := range r.Rig.Pairs {
 		rail := r.Rig.Rail(p, e)
@@ -435,8 +435,8 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *registry.R
 	for _, x := range v.Results {
 		memory := memoryName(x.Device)
 		if x.Error == "" && x.Registered {
-			rep.Show(fmt.Sprintf("%s descriptors of %s memory", node, memory), x.DescBytes, "bytes", nil)
-			rep.Show(fmt.Sprintf("%s registering %s memory", node, memory), x.Seconds*1e6, "us", nil)
+			rep.ShowAt(node, "descriptors of "+memory+" memory", x.DescBytes, "bytes", nil)
+			rep.ShowAt(node, "registering "+memory+" memory", x.Seconds*1e6, "us", nil)
 			good = append(good, memory)
 			continue
 		}
@@ -646,7 +646,7 @@ func (t *readTest) withoutCUDA() {
 		if len(x.UCT) == 0 {
 			continue // it was not reported
 		}
-		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
+		t.rep.ShowAt(t.result.Rig.NameOf(e), "UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
 		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {
 			t.add(steps.UCXNoCUDA, steps.Warn, "the UCX that NIXL loaded on %s has no libuct_cuda and treats GPU memory as "+
 				"host memory. Install a wheel with CUDA", t.result.Rig.NameOf(e))
@@ -752,12 +752,8 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.Figures = append(rep.Figures, one.Figures...)
 		for _, e := range one.Evidence {
-			rail := fmt.Sprintf("rail %d (%s)", m.No, m.Dev)
-			if e.Name != steps.NoteName && !strings.HasPrefix(e.Name, rail+" ") {
-				e.Name = rail + " " + e.Name
-			}
-			if e.Name != steps.NoteName {
-				e.Of = rail
+			if rail := fmt.Sprintf("rail %d (%s)", m.No, m.Dev); e.Name != steps.NoteName && e.Of != rail {
+				e.Name, e.Of, e.Node = rail+" "+e.Name, rail, ""
 			}
 			rep.Evidence = append(rep.Evidence, e)
 		}
