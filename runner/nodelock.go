@@ -3,8 +3,12 @@ package runner
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
+	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +52,23 @@ type LockOwner struct {
 	Token string // the same for all locks of one railbench, and of no other
 	Who   string // what others are shown
 	At    string // the folder that is locked; empty for the one that every user of a node opens
+}
+
+// ThisLockOwner is this railbench as others on the rig's nodes see it.
+func ThisLockOwner() LockOwner {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return LockOwner{
+		Token: rand.Text(),
+		Who: fmt.Sprintf("railbench of %s on %s (process %d, since %s)", name, host, os.Getpid(),
+			time.Now().Format("15:04")),
+	}
 }
 
 // Lock locks a node. If another railbench holds the lock, c is nil, and by names the owner.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -99,6 +101,38 @@ func Resolve(ctx context.Context, dest, config string) (Target, error) {
 	t, err := target(get, user, host, port)
 	t.Alias, t.config = host, config
 	return t, err
+}
+
+// resolvedAtOnce is how many nodes are looked up in the ssh configuration side by side: for each an ssh is started,
+// which of a thousand one after the other takes seconds.
+const resolvedAtOnce = 32
+
+// ResolveAll looks up several; an empty one stays empty. The error is of the first that has one; none is begun after
+// it.
+func ResolveAll(ctx context.Context, dests []string, config string) ([]Target, error) {
+	targets, errs := make([]Target, len(dests)), make([]error, len(dests))
+	var failed atomic.Bool
+	var all sync.WaitGroup
+	places := make(chan struct{}, resolvedAtOnce)
+	for i, dest := range dests {
+		if dest == "" {
+			continue
+		}
+		if places <- struct{}{}; failed.Load() {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-places }()
+			if targets[i], errs[i] = Resolve(ctx, dest, config); errs[i] != nil {
+				failed.Store(true)
+			}
+		})
+	}
+	all.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return nil, errs[i]
+	}
+	return targets, nil
 }
 
 // splitDest takes user@host:port apart; a bare IPv6 address has no port.

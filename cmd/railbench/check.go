@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps/runbook"
-	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func checkCommand() *cobra.Command {
@@ -39,9 +37,9 @@ cannot be read; 5 the result could not be written.`,
 				return err
 			}
 			if asJSON {
-				err = writeJSON(cmd.OutOrStdout(), checked(docs, problems))
+				err = writeJSON(cmd.OutOrStdout(), runbook.Checked(version(), docs, problems))
 			} else {
-				err = printProblems(cmd.OutOrStdout(), docs, problems)
+				err = runbook.Print(cmd.OutOrStdout(), docs, problems)
 			}
 			return written(err, wrong(problems))
 		},
@@ -66,72 +64,4 @@ func wrong(problems []runbook.Problem) error {
 		return status{code: exitFail}
 	}
 	return nil
-}
-
-// problemObject and checkedObject are what --json prints; scripts rely on their keys.
-type problemObject struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`   // 0 where it is about the whole file
-	Column   int    `json:"column"` // in bytes; 0 where it is about the whole line
-	Severity string `json:"severity"`
-	Text     string `json:"text"`
-}
-
-type checkedObject struct {
-	Railbench string          `json:"railbench"`
-	Files     []checkedFile   `json:"files"`
-	Problems  []problemObject `json:"problems"`
-	Errors    int             `json:"errors"`
-	Warnings  int             `json:"warnings"`
-}
-
-type checkedFile struct {
-	File  string `json:"file"`
-	Part  string `json:"part"`
-	Cells int    `json:"cells"`
-}
-
-func checked(docs []runbook.Document, problems []runbook.Problem) checkedObject {
-	r := checkedObject{
-		Railbench: version(), Files: []checkedFile{}, Problems: []problemObject{}, Errors: len(runbook.Errors(problems)),
-	}
-	r.Warnings = len(problems) - r.Errors
-	for _, d := range docs {
-		r.Files = append(r.Files, checkedFile{d.Name, d.Part.ID, len(d.Part.Cells)})
-	}
-	for _, p := range problems {
-		severity := "error"
-		if p.Warning {
-			severity = "warning"
-		}
-		r.Problems = append(r.Problems, problemObject{p.File, p.Line, p.Column, severity, p.Text})
-	}
-	return r
-}
-
-func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Problem) error {
-	for _, p := range problems {
-		if _, err := sanitize.Fprintln(out, p.Error()); err != nil {
-			return err
-		}
-	}
-	r := checked(docs, problems)
-	cells := 0
-	for _, f := range r.Files {
-		cells += f.Cells
-	}
-	_, err := sanitize.Fprintf(out, "%s in %s: %s, %s\n",
-		count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
-	return err
-}
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	switch n {
-	case 0:
-		return "no " + noun + "s"
-	case 1:
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -2,14 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/railbench/railbench/runner/console"
@@ -89,7 +84,7 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 			Tutorial:     doc.Book.Tutorial,
 			Rig:          tui.Rig{Simulated: doc.Book.Rig.Simulated, Name: doc.Book.Rig.Name, Recorded: true},
 			Presentation: tui.Presentation{Open: true, Script: shown, Auto: true},
-			Terminal:     tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
+			Terminal:     unlinked(),
 			Docs:         pages,
 			Explain:      explainPage,
 		}
@@ -111,7 +106,7 @@ type stageOpening struct {
 func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
-		raw, err := safefile.Read(o.script, mostMoment)
+		raw, err := safefile.Read(o.script, script.Most)
 		if err != nil {
 			return err
 		}
@@ -144,25 +139,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 		}
 	}
 	if path, err := showPath(); err == nil {
-		var mu sync.Mutex
-		last := 0
-		// The screen reports from several goroutines: a moment that comes late replaces no newer one.
-		opts.Presentation.Tell = func(at script.Moment) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if at.No < last {
-				return nil
-			}
-			last, at.PID = at.No, os.Getpid()
-			raw, err := json.Marshal(at)
-			if err != nil {
-				return err
-			}
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				return err
-			}
-			return safefile.Replace(path, raw, 0o600)
-		}
+		opts.Presentation.Tell = script.Teller(path)
 	}
 	return nil
 }
@@ -184,7 +161,7 @@ when the railbench that gave it has ended.`,
 			if err != nil {
 				return err
 			}
-			read := func() (script.Moment, error) { return readMoment(path) }
+			read := func() (script.Moment, error) { return script.Follow(path) }
 			out := terminal(cmd.OutOrStdout())
 			if out == nil {
 				at, err := read()
@@ -197,7 +174,7 @@ when the railbench that gave it has ended.`,
 				return nil
 			}
 			model := tui.NewNotes(read, tui.Options{
-				Terminal: tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
+				Terminal: unlinked(),
 				Clock:    tui.Clock{Now: time.Now},
 			})
 			ctx, lend, stop := console.ScreenSignals(cmd.Context())
@@ -209,26 +186,4 @@ when the railbench that gave it has ended.`,
 			return nil
 		},
 	}
-}
-
-// mostMoment bounds what is read of a presentation: its script, or its captions, notes and a verdict.
-const mostMoment = 1 << 20
-
-func readMoment(path string) (at script.Moment, err error) {
-	raw, err := safefile.ReadOwn(path, mostMoment)
-	if errors.Is(err, fs.ErrNotExist) {
-		return at, errors.New("no presentation is running on this machine: start one with railbench demo")
-	}
-	if err != nil {
-		return at, fmt.Errorf("follow the presentation: %w", err)
-	}
-	if err := json.Unmarshal(raw, &at); err != nil {
-		return at, fmt.Errorf("follow the presentation: %s: %w", path, err)
-	}
-	// However it ended, nothing is written after its process.
-	if at.PID > 0 && errors.Is(syscall.Kill(at.PID, 0), syscall.ESRCH) {
-		return at, fmt.Errorf("no presentation is running on this machine: the last one ended at slide %d of %d. Start one "+
-			"with railbench demo", at.Slide, at.Of)
-	}
-	return at, nil
 }

@@ -1,21 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/progress"
@@ -51,7 +45,11 @@ With a part of the tutorial the fault is one that the part is about: its exercis
 				return usage(noExercise(part))
 			}
 			if table {
-				return drillScores(cmd.OutOrStdout())
+				path, err := stateDir("drills.json")
+				if err == nil {
+					err = progress.Scores(cmd.OutOrStdout(), path)
+				}
+				return wrongUsage(err)
 			}
 			f := *rig
 			if f.rig != "" && f.rig != "sim" {
@@ -74,33 +72,44 @@ With a part of the tutorial the fault is one that the part is about: its exercis
 				return err
 			}
 			model, err := workbench(cmd, f, opening{drill: drill})
-			if model == nil {
-				return err
+			if model != nil {
+				f.drilled(cmd, part, fault, spec, model)
 			}
-			again := ""
-			if part != "" {
-				again = " " + part
-			}
-			if f.nodeCount != 0 {
-				again += fmt.Sprintf(" --nodes %d", f.nodeCount)
-			}
-			how := "You left before a check had found it."
-			if took := model.Drilled(); took > 0 {
-				checks, hints := model.DrillUsed()
-				how = fmt.Sprintf("A check found it after %s: %d points, with %s and %s.",
-					took, model.Score(), steps.Counted(checks, "check"), steps.Counted(hints, "hint"))
-				done := drillScore{time.Now(), part, spec, f.seed, model.Score(), took, checks, hints}
-				if kept := done.keep(); kept != nil {
-					sanitize.Fprintln(cmd.ErrOrStderr(), kept)
-				}
-			}
-			sanitize.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d%s\n",
-				spec, fault.Title, fault.Doc, how, f.seed, again)
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&table, "scores", false, "print the results of earlier drills, the best first")
 	return cmd
+}
+
+// drilled says what the fault was and how it was found, and keeps the points.
+func (f rigFlags) drilled(cmd *cobra.Command, part string, fault sim.Fault, spec string, model *tui.Model) {
+	again := ""
+	if part != "" {
+		again = " " + part
+	}
+	if f.nodeCount != 0 {
+		again += fmt.Sprintf(" --nodes %d", f.nodeCount)
+	}
+	how := "You left before a check had found it."
+	if took := model.Drilled(); took > 0 {
+		checks, hints := model.DrillUsed()
+		how = fmt.Sprintf("A check found it after %s: %d points, with %s and %s.",
+			took, model.Score(), steps.Counted(checks, "check"), steps.Counted(hints, "hint"))
+		done := progress.Drill{
+			At: time.Now(), Part: part, Fault: spec, Seed: f.seed, Points: model.Score(), Took: took,
+			Checks: checks, Hints: hints,
+		}
+		path, kept := stateDir("drills.json")
+		if kept == nil {
+			kept = done.Keep(path)
+		}
+		if kept != nil {
+			sanitize.Fprintln(cmd.ErrOrStderr(), kept)
+		}
+	}
+	sanitize.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d%s\n",
+		spec, fault.Title, fault.Doc, how, f.seed, again)
 }
 
 func noExercise(part string) error {
@@ -152,86 +161,6 @@ func drillFor(fault sim.Fault, node string) (tui.Drill, error) {
 		Fault: fault.Name, Title: fault.Title, Report: "\"" + fault.Report + "\"",
 		Hints: []string{"a check of the chapter " + part + " finds it", where, "the check is called " + finds.Title},
 	}, nil
-}
-
-// A drillScore is a line of the table of drills.
-type drillScore struct {
-	At     time.Time     `json:"at"`
-	Part   string        `json:"part,omitempty"` // whose exercise it was
-	Fault  string        `json:"fault"`
-	Seed   uint64        `json:"seed"`
-	Points int           `json:"points"`
-	Took   time.Duration `json:"took"` // nanoseconds
-	Checks int           `json:"checks"`
-	Hints  int           `json:"hints"`
-}
-
-// mostDrills is how many the table keeps.
-const mostDrills = 200
-
-// drillsPath is where the table is.
-func drillsPath() (string, error) { return stateDir("drills.json") }
-
-// readDrills is the table; empty where there is none.
-func readDrills() (all []drillScore, err error) {
-	path, err := drillsPath()
-	if err != nil {
-		return nil, err
-	}
-	src, err := safefile.Read(path, 1<<20)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the table of drills: %w", err)
-	}
-	if err := json.Unmarshal(src, &all); err != nil {
-		return nil, fmt.Errorf("read the table of drills %s: %w (delete the file to start again)", path, err)
-	}
-	return all, nil
-}
-
-// keep adds a drill to the table.
-func (d drillScore) keep() error {
-	all, err := readDrills()
-	if err != nil {
-		return err
-	}
-	all = append(all, d)
-	text, err := json.MarshalIndent(all[max(0, len(all)-mostDrills):], "", "  ")
-	if err != nil {
-		return err
-	}
-	path, err := drillsPath()
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = safefile.Replace(path, append(text, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("the drill was not saved: %w", err)
-	}
-	return nil
-}
-
-// drillScores prints the table, the best first.
-func drillScores(out io.Writer) error {
-	all, err := readDrills()
-	if err != nil {
-		return usage(err)
-	}
-	if len(all) == 0 {
-		sanitize.Fprintln(out, "No drill is saved yet. Start one: railbench drill")
-		return nil
-	}
-	slices.SortStableFunc(all, func(a, b drillScore) int { return b.Points - a.Points })
-	sanitize.Fprintf(out, "%6s  %-9s %6s %5s  %-16s  %s\n", "points", "took", "checks", "hints", "when", "fault (--seed)")
-	for _, d := range all {
-		sanitize.Fprintf(out, "%6d  %-9s %6d %5d  %-16s  %s (%d)\n", d.Points, d.Took, d.Checks, d.Hints,
-			d.At.Local().Format("2006-01-02 15:04"), d.Fault, d.Seed)
-	}
-	return nil
 }
 
 // drillFault chooses a fault that a check finds, and one of so many nodes for it, or none

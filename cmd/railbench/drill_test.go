@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
@@ -39,33 +37,6 @@ func TestDrillFor(t *testing.T) {
 			}
 			t.Errorf("%s: %q leads to %v", fault.Name, fault.Report, ids)
 		}
-	}
-}
-
-// What was reached is kept, and shown with the best first.
-func TestDrillScores(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	var out bytes.Buffer
-	if err := drillScores(&out); err != nil || !strings.Contains(out.String(), "No drill is saved yet") {
-		t.Errorf("%v: %s", err, out.String())
-	}
-	for i, points := range []int{40, 90} {
-		d := drillScore{
-			At: time.Unix(0, 0), Fault: "slow-rail@spark-01", Seed: uint64(i), Points: points, Took: time.Minute,
-			Checks: 3, Hints: 1,
-		}
-		if err := d.keep(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out.Reset()
-	if err := drillScores(&out); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(out.String(), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[1], "    90  1m0s") || !strings.HasPrefix(lines[2], "    40  1m0s") ||
-		!strings.Contains(lines[1], "slow-rail@spark-01 (1)") {
-		t.Errorf("got:\n%s", out.String())
 	}
 }
 

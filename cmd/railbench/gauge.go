@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,7 +120,7 @@ func gaugeSend() *cobra.Command {
 			for i, rate := range rates {
 				if i > 0 {
 					select {
-					case <-time.After(countEvery):
+					case <-time.After(stream.CountEvery):
 					case <-cmd.Context().Done():
 						return nil
 					}
@@ -136,59 +134,6 @@ func gaugeSend() *cobra.Command {
 	}
 	f.addForm(cmd)
 	return cmd
-}
-
-// A dial is the rate that came last.
-type dial struct {
-	mu       sync.Mutex
-	gauge    meter.Gauge
-	at       time.Time
-	packets  int
-	rejected map[string]int
-}
-
-// dialStale is how long nothing comes before a gauge says so: who reports a rate here reports it four times a second.
-const dialStale = 3 * time.Second
-
-// report takes a rate, or why there is none.
-func (d *dial) tell(gbps float64, why string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if why == "" && math.IsInf(gbps, 0) { // finite in its unit, and no number of Gb/s: JSON has none for it
-		why = "infinite"
-	}
-	if why != "" {
-		d.rejected[why]++
-		return
-	}
-	d.packets++
-	d.at = time.Now()
-	d.gauge.Tx.IP = gbps
-	d.gauge.Tx.Peak = max(d.gauge.Tx.Peak, gbps)
-}
-
-// board is the dial like a rail, which is stale when nothing comes.
-func (d *dial) board(now time.Time) meter.Board {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	g := d.gauge
-	switch {
-	case d.packets == 0:
-		g.Stale = "nothing has come yet"
-	case now.Sub(d.at) > dialStale:
-		g.Stale = "nothing has come for " + now.Sub(d.at).Round(time.Second).String()
-	}
-	return meter.Board{Gauges: []meter.Gauge{g}}
-}
-
-func (d *dial) sums() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := []string{fmt.Sprintf("%d packets", d.packets)}
-	for _, why := range slices.Sorted(maps.Keys(d.rejected)) {
-		all = append(all, fmt.Sprintf("%d rejected: %s", d.rejected[why], why))
-	}
-	return strings.Join(all, ", ")
 }
 
 func (f gaugeFlags) run(cmd *cobra.Command) error {
@@ -206,10 +151,9 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 	defer c.Close() //nolint:errcheck // a socket that was read
 	sanitize.Fprintf(cmd.ErrOrStderr(), "takes rates in %s at %s (UDP)\n", f.unit, c.LocalAddr())
 	// A number alone doesn't say what of it is RDMA.
-	d := &dial{
-		gauge:    meter.Gauge{Node: "gauge", Dev: c.LocalAddr().String(), LinkGbps: f.full, Source: meter.NetdevBytes},
-		rejected: map[string]int{},
-	}
+	d := meter.NewDial(meter.Gauge{
+		Node: "gauge", Dev: c.LocalAddr().String(), LinkGbps: f.full, Source: meter.NetdevBytes,
+	})
 	var page *web.Page
 	if f.page != "" {
 		s := &stage{options: web.Options{Railbench: version(), RigName: "gauge"}, listen: f.page}
@@ -225,10 +169,10 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- stream.ListenRates(ctx, c, order, func(_ net.Addr, rate float64, why string) { d.tell(rate*unit, why) })
+		ended <- stream.ListenRates(ctx, c, order, func(_ net.Addr, rate float64, why string) { d.Report(rate*unit, why) })
 	}()
 	err = f.show(ctx, cmd, d, page, ended)
-	sanitize.Fprintf(cmd.ErrOrStderr(), "%s\n", d.sums())
+	sanitize.Fprintf(cmd.ErrOrStderr(), "%s\n", d.Sums())
 	return err
 }
 
@@ -236,7 +180,9 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 const bar = 50
 
 // show draws until ctx ends: a line each second, as long as something comes.
-func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page *web.Page, ended <-chan error) error {
+func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *meter.Dial, page *web.Page,
+	ended <-chan error,
+) error {
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	told, stale := time.Time{}, ""
@@ -247,7 +193,7 @@ func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page 
 		case <-ctx.Done():
 			return <-ended
 		case now := <-tick.C:
-			board := d.board(now)
+			board := d.Board(now)
 			if page != nil {
 				page.Board(board)
 			}

@@ -110,43 +110,12 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 
 // fileOf is the rig file of what was found: of two nodes as --peer names them, or of a list.
 func (f rigFlags) fileOf(b *bench, found steps.Rig) rigfile.File {
-	if f.list().Any() {
-		return f.listFile(b, found)
-	}
 	file := rigfile.File{
-		SSHConfig: f.sshConfig, Etcd: f.etcd,
 		Here: rigfile.Node{SSH: f.here, Local: f.here == ""}, Peer: rigfile.Node{SSH: f.peer},
 	}
-	for e, n := range map[steps.End]*rigfile.Node{steps.Here: &file.Here, steps.Peer: &file.Peer} {
-		if n.Name = found.At(e).Host; n.Name == "" {
-			n.Name = found.At(e).Name
-		}
+	if f.list().Any() {
+		file = b.listed
 	}
-	file.Name = file.Here.Name + "-" + file.Peer.Name
-	for _, p := range found.Pairs {
-		file.Rails = append(file.Rails, rigfile.Rail{
-			Here: found.Rail(p, steps.Here).Dev, Peer: found.Rail(p, steps.Peer).Dev,
-		})
-	}
-	return file
-}
-
-// railsTold is the number of nodes up to which the rig file names the rails of each link. A rig with more
-// nodes uses the rails that are found: a file of thousands of rails is too long to read.
-const railsTold = 8
-
-func (f rigFlags) listFile(b *bench, found steps.Rig) rigfile.File {
-	file := b.listed
 	file.SSHConfig, file.Etcd = f.sshConfig, f.etcd
-	if len(found.Nodes) > railsTold {
-		return file
-	}
-	for _, l := range steps.Links(len(found.Nodes)) {
-		link := found.Over(l)
-		for _, p := range link.Pairs {
-			end := func(e steps.End) string { return link.At(e).Name + ":" + link.Rail(p, e).Dev }
-			file.Rails = append(file.Rails, rigfile.Rail{A: end(steps.Here), B: end(steps.Peer)})
-		}
-	}
-	return file
+	return file.Found(found)
 }

@@ -3,12 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -16,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -246,7 +243,7 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	}
 	b.options.Params, b.options.CellParams = set.All, set.Cells
 	if f.link != "" {
-		if b.options.Link, err = parseLink(f.link, b.names()); err != nil {
+		if b.options.Link, err = steps.ParseLink(f.link, b.names()); err != nil {
 			b.close()
 			return nil, usage(err)
 		}
@@ -263,32 +260,6 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	return b, nil
 }
 
-// parseLink reads A:B, two nodes by their names or numbers from 1. A is where the clients
-// run.
-func parseLink(text string, names []string) (l steps.Link, err error) {
-	a, b, ok := strings.Cut(text, ":")
-	find := func(name string) int {
-		if i := slices.Index(names, name); i >= 0 {
-			return i
-		}
-		if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(names) {
-			return n - 1
-		}
-		return -1
-	}
-	l = steps.Link{Here: find(a), Peer: find(b)}
-	for i, name := range []string{a, b} {
-		if at := []int{l.Here, l.Peer}[i]; ok && at < 0 {
-			return l, fmt.Errorf("--link %s: the rig has no node %q%s. Its nodes, from 1: %s",
-				text, name, steps.DidYouMean(name, names), someNames(names))
-		}
-	}
-	if !ok || l.Here == l.Peer {
-		return l, fmt.Errorf("--link %s: give A:B, two of the rig's nodes: %s", text, someNames(names))
-	}
-	return l, nil
-}
-
 // linked asks for the link under test where there is more than one to choose and a cell runs over it.
 func (b *bench) linked(cells []steps.Cell) error {
 	if b.options.Link != (steps.Link{}) || len(b.options.Nodes) <= len(steps.Ends) {
@@ -301,7 +272,7 @@ func (b *bench) linked(cells []steps.Cell) error {
 	names := b.names()
 	return usage(fmt.Errorf("the rig has %d nodes: "+
 		"choose the link for %s with --link A:B, for example --link %s:%s (%s)",
-		len(names), cells[i].ID, names[0], names[1], someNames(names)))
+		len(names), cells[i].ID, names[0], names[1], nodeset.Some(names)))
 }
 
 // reach are the flags by which the rig is found again, from any folder. A user who pastes a command from a
@@ -493,7 +464,7 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		b.close()
 		return nil, err
 	}
-	b.options.LockOwner = lockOwner()
+	b.options.LockOwner = runner.ThisLockOwner()
 	if f.slurm != "" {
 		if file, err = f.allocate(ctx, b); err != nil {
 			b.close()
@@ -510,8 +481,14 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	}
 	nodes := file.All()
 	var targets []runner.Target
+	dests := make([]string, len(nodes))
+	for i, n := range nodes {
+		if !n.Local {
+			dests[i] = n.SSH
+		}
+	}
 	if b.allocation.Job == 0 {
-		if targets, err = f.targets(ctx, nodes); err != nil {
+		if targets, err = runner.ResolveAll(ctx, dests, f.sshConfig); err != nil {
 			if b.temp != nil {
 				err = fmt.Errorf("%s, of which ssh got a copy: %w", file.SSHConfig, err)
 			}
@@ -530,23 +507,6 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	return b, nil
 }
 
-// lockOwner is this railbench as others on the rig's nodes see it.
-func lockOwner() runner.LockOwner {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "a machine without a name"
-	}
-	name := strconv.Itoa(os.Getuid())
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	return runner.LockOwner{
-		Token: rand.Text(),
-		Who: fmt.Sprintf("railbench of %s on %s (process %d, since %s)", name, host, os.Getpid(),
-			time.Now().Format("15:04")),
-	}
-}
-
 // names are the nodes', in order.
 func (b *bench) names() []string {
 	var all []string
@@ -559,38 +519,6 @@ func (b *bench) names() []string {
 // add puts a node at the end of the rig.
 func (b *bench) add(n runner.Node, where string) {
 	b.options.Nodes, b.options.Where = append(b.options.Nodes, n), append(b.options.Where, where)
-}
-
-// resolvedAtOnce is how many nodes are looked up in the ssh configuration side by side: for each an ssh is started,
-// which of a thousand one after the other takes seconds.
-const resolvedAtOnce = 32
-
-// targets are what the nodes' names mean to ssh. The error is of the first node that has one; none is begun after it.
-func (f rigFlags) targets(ctx context.Context, nodes []rigfile.Node) ([]runner.Target, error) {
-	targets, errs := make([]runner.Target, len(nodes)), make([]error, len(nodes))
-	var failed atomic.Bool
-	var all sync.WaitGroup
-	places := make(chan struct{}, resolvedAtOnce)
-	for i, n := range nodes {
-		if n.Local {
-			continue
-		}
-		if places <- struct{}{}; failed.Load() {
-			break
-		}
-		all.Go(func() {
-			defer func() { <-places }()
-			if targets[i], errs[i] = runner.Resolve(ctx, n.SSH, f.sshConfig); errs[i] != nil {
-				failed.Store(true)
-			}
-		})
-	}
-	all.Wait()
-	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
-	if i >= 0 {
-		return nil, errs[i]
-	}
-	return targets, nil
 }
 
 // connect puts a node at the end of the rig; targets are all nodes', where they are reached over SSH. It is asked for
@@ -705,17 +633,6 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		b.add(node, "simulated")
 	}
 	return nil
-}
-
-// mostNamed is how many nodes a message names one by one.
-const mostNamed = 16
-
-// someNames are the names of nodes for a message: of many they are folded, spark-[03-99].
-func someNames(names []string) string {
-	if len(names) > mostNamed {
-		return nodeset.Fold(names)
-	}
-	return strings.Join(names, ", ")
 }
 
 // simNames are the simulated nodes' names, in the order of the rig: the clients run on

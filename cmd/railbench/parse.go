@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,7 +88,7 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	if detect {
 		names, sure := known.Detect(text)
 		if !sure {
-			why := cannotTell(names)
+			why := parse.CannotTell(names)
 			return written(writeJSON(out, parse.Unread(why.Error(), names)), status{exitInconclusive, why})
 		}
 		tool, _ = known.Named(names[0]) // Detect knows no other names
@@ -100,42 +96,9 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	}
 	value, err := tool.Read(text)
 	if err != nil {
-		err = status{exitInconclusive, notRead(known, tool, text, file, err)}
+		err = status{exitInconclusive, parse.NotRead(known, tool, text, file, err)}
 	}
-	return written(writeParsed(out, tool.Name, value), err)
-}
-
-// absent are the values that stand for what a tool did not print, by the key that they belong to. The object has null
-// there: a zero could be a measurement.
-var absent = map[string]map[string]string{
-	"perftest": {
-		"gidIndex": "-1", "mtu": "0", "peakGbps": "0", "messageRateMpps": "0", "avgUS": "0", "minUS": "0", "maxUS": "0",
-		"typicalUS": "0", "p99US": "0", "p999US": "0",
-	},
-	"iperf3":     {"retransmits": "-1", "reordered": "-1", "cwndBytes": "0", "mssBytes": "0", "streams": "0"},
-	"ip":         {"index": "0", "mtu": "0"},
-	"ibstat":     {"rateGbps": "0"},
-	"ethtool":    {"speedMbps": "0"},
-	"nccl-tests": {"nccl": "0"},
-	"nixlbench":  {"rank": "-1"},
-}
-
-var numberOfKey = regexp.MustCompile(`(?m)^( *"(\w+)": )(-?\d+)(,?)$`)
-
-// writeParsed writes an object with null for what was not printed.
-func writeParsed(out io.Writer, tool string, value any) error {
-	var b bytes.Buffer
-	if err := writeJSON(&b, value); err != nil {
-		return err
-	}
-	text := numberOfKey.ReplaceAllStringFunc(b.String(), func(line string) string {
-		m := numberOfKey.FindStringSubmatch(line)
-		if none, ok := absent[tool][m[2]]; ok && m[3] == none {
-			return m[1] + "null" + m[4]
-		}
-		return line
-	})
-	return sanitize.WriteText(out, text)
+	return written(parse.WriteJSON(out, tool.Name, value), err)
 }
 
 // written puts what went wrong with stdout before what went wrong with the text: a script
@@ -195,36 +158,4 @@ func savedText(cmd *cobra.Command, file string) (string, error) {
 		return "", usage(fmt.Errorf("read the saved output: %w", err))
 	}
 	return text, nil
-}
-
-func cannotTell(names []string) error {
-	switch len(names) {
-	case 0:
-		return errors.New("unknown output: railbench parse --help lists the known tools")
-	case 1:
-		return fmt.Errorf("this could be the output of %s, but is too short to be sure: run railbench parse %s",
-			names[0], names[0])
-	}
-	return fmt.Errorf("this could be the output of %s: run railbench parse TOOL with one of them",
-		strings.Join(names, " or "))
-}
-
-// notRead says what is wrong with a text: a run that failed, or another tool's. Whether it
-// is the tool's own is asked of the marks, not of the error: a failed run of the right tool
-// must not be called another tool's.
-func notRead(known parse.Tools, tool parse.Tool, text, file string, why error) error {
-	names, sure := known.Detect(text)
-	if slices.Contains(names, tool.Name) || !parse.IsNoResult(why) {
-		return fmt.Errorf("%s: %w", tool.Name, why)
-	}
-	given := ""
-	if file != "-" {
-		given = " " + file
-	}
-	hint := "railbench parse --detect" + given + " guesses whose it is"
-	if sure {
-		hint = fmt.Sprintf("it reads like %s: railbench parse %s%s", names[0], names[0], given)
-	}
-	return fmt.Errorf("not the output of %s, or without a result: expected %s; %s",
-		tool.Name, tool.Shows, hint)
 }

@@ -45,7 +45,11 @@ func progressText() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	drills, err := readDrills()
+	path, err := stateDir("drills.json")
+	if err != nil {
+		return "", err
+	}
+	drills, err := progress.ReadDrills(path)
 	if err != nil {
 		return "", err
 	}

@@ -198,7 +198,7 @@ func TestParseLink(t *testing.T) {
 	for text, want := range map[string]steps.Link{
 		"spark-01:spark-03": {Here: 0, Peer: 2}, "3:1": {Here: 2, Peer: 0}, "spark-02:1": {Here: 1, Peer: 0},
 	} {
-		if got, err := parseLink(text, names); err != nil || got != want {
+		if got, err := steps.ParseLink(text, names); err != nil || got != want {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestParseLink(t *testing.T) {
 		"spark-01": "give A:B", "1:1": "give A:B", "": "give A:B", "0:1": `no node "0"`,
 		"spark-01:spark-04": `did you mean`, "1:4": `no node "4"`,
 	} {
-		if _, err := parseLink(text, names); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := steps.ParseLink(text, names); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

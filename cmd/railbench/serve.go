@@ -179,7 +179,7 @@ func (s *stage) open() (string, error) {
 			err)
 	}
 	each := web.MostEach
-	if onLoopback(tcp.Addr()) {
+	if crowd.OnLoopback(tcp.Addr()) {
 		each = web.MostConnections // all share an address
 	}
 	ln := crowd.Listen(tcp, web.MostConnections, each)
@@ -197,13 +197,7 @@ func (s *stage) open() (string, error) {
 	server := s.server
 	s.work.Go(func() { s.page.Run(ctx) })
 	s.work.Go(func() { _ = server.Serve(ln) }) // it ends when it is closed
-	return pageAddress(ln.Addr(), token), nil
-}
-
-// onLoopback reports whether only this machine can reach an address that was listened at.
-func onLoopback(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
+	return crowd.Address(ln.Addr(), token), nil
 }
 
 // close ends the streams and the connections.
@@ -234,37 +228,13 @@ func (s *stage) token(at net.Addr) (string, error) {
 		}
 		return token, nil
 	}
-	if onLoopback(at) {
+	if crowd.OnLoopback(at) {
 		return "", nil
 	}
 	if s.made == "" {
 		s.made = strings.ToLower(rand.Text())
 	}
 	return s.made, nil
-}
-
-// pageAddress is what a browser opens. The token stands behind the #, which a browser keeps to
-// itself: no proxy and no log gets it with the page.
-func pageAddress(at net.Addr, token string) string {
-	address := "http://" + net.JoinHostPort(reachable(at)) + "/"
-	if token != "" {
-		address += "#" + token
-	}
-	return address
-}
-
-// reachable is where others find what listens at an address.
-func reachable(at net.Addr) (host, port string) {
-	host, port, err := net.SplitHostPort(at.String())
-	if err != nil {
-		return at.String(), ""
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		if name, err := os.Hostname(); err == nil {
-			host = name
-		}
-	}
-	return host, port
 }
 
 // toggle begins to serve, or ends that, for a workbench's key. Two presses may come at once.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/crowd"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
@@ -104,7 +105,7 @@ func TestServe(t *testing.T) {
 
 func TestOnLoopback(t *testing.T) {
 	t.Parallel()
-	if !onLoopback(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}) || onLoopback(&net.TCPAddr{IP: net.IPv4zero}) {
+	if !crowd.OnLoopback(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}) || crowd.OnLoopback(&net.TCPAddr{IP: net.IPv4zero}) {
 		t.Error("the wrong addresses are loopback")
 	}
 }

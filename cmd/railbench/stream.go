@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,147 +74,34 @@ func (f *streamFlags) size() (int, error) {
 	return int(n), nil
 }
 
-// A streamed is what a stream came to, as --json prints it; scripts rely on its keys.
-type streamed struct {
-	Railbench string `json:"railbench"`
-	moved
-	Stalls int        `json:"stalls"`
-	Ways   []wayMoved `json:"ways"` // in the order in which they were named
-}
-
-// A wayMoved is what went over one address: a rail's.
-type wayMoved struct {
-	At string `json:"at"` // the receiver's address, at both ends
-	moved
-	Stalls  int `json:"stalls"`
-	Streams int `json:"streams,omitempty"` // as the sender knows
-}
-
-type moved struct {
-	Bytes   uint64  `json:"bytes"` // of payload
-	Blocks  uint64  `json:"blocks"`
-	Lost    uint64  `json:"lost"`
-	Corrupt uint64  `json:"corrupt"`
-	Cut     uint64  `json:"cut"`     // streams that ended within a block
-	Seconds float64 `json:"seconds"` // from the first byte to the last, to the microsecond
-	Gbps    float64 `json:"gbps"`    // of payload, six digits of it
-}
-
-func (m *moved) add(t *stream.Tally) {
-	m.Bytes, m.Blocks = m.Bytes+t.Bytes.Load(), m.Blocks+t.Blocks.Load()
-	m.Lost, m.Corrupt, m.Cut = m.Lost+t.Lost.Load(), m.Corrupt+t.Corrupt.Load(), m.Cut+t.Cut.Load()
-}
-
-func (m *moved) took(seconds float64) {
-	m.Seconds = math.Round(seconds*1e6) / 1e6
-	if seconds > 0 {
-		m.Gbps = digits(float64(m.Bytes)*8/seconds/1e9, 6)
-	}
-}
-
-// digits rounds to so many significant ones: what no clock here can report is not printed.
-func digits(v float64, n int) float64 {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return v
-	}
-	scale := math.Pow10(n - 1 - int(math.Floor(math.Log10(math.Abs(v)))))
-	if math.IsInf(scale, 0) {
-		return v
-	}
-	return math.Round(v*scale) / scale
-}
-
-// A counting counts what is moved, and reports it meanwhile.
-type counting struct {
-	stream.Counter
-	flags  streamFlags
-	errOut io.Writer
-	gauge  *stream.Gauge // nil for none
-}
-
-const countEvery = 250 * time.Millisecond
-
-func (f streamFlags) count(ways []*stream.Way, errOut io.Writer) (*counting, error) {
+func (f streamFlags) count(ways []*stream.Way, errOut io.Writer) (*stream.Counting, error) {
 	if f.span < 0 {
 		return nil, fmt.Errorf("--for %s is negative", f.span)
 	}
-	c := &counting{Counter: stream.Counter{Ways: ways}, flags: f, errOut: errOut}
+	c := &stream.Counting{
+		Counter: stream.Counter{Ways: ways}, Program: version(), Span: f.span,
+		Rate: func(s, gbps float64) { sanitize.Fprintf(errOut, "%6.1f s  %7.2f Gb/s\n", s, gbps) },
+		Stalled: func(w *stream.Way, several bool) {
+			where := ""
+			if several {
+				where = " over " + w.At
+			}
+			sanitize.Fprintf(errOut, "stalled: nothing has moved%s for %s\n", where, stream.StallAfter)
+		},
+	}
 	if f.gauge != "" {
 		var err error
-		if c.gauge, err = stream.DialGauge(f.gauge, binary.LittleEndian); err != nil {
+		if c.Gauge, err = stream.DialGauge(f.gauge, binary.LittleEndian); err != nil {
 			return nil, fmt.Errorf("--gauge %s: %w", f.gauge, err)
 		}
 	}
 	return c, nil
 }
 
-// during runs a stream, and counts meanwhile.
-func (c *counting) during(ctx context.Context, move func(context.Context) error) error {
-	if c.flags.span > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.flags.span)
-		defer cancel()
-	}
-	done := make(chan error, 1)
-	go func() { done <- move(ctx) }()
-	tick := time.NewTicker(countEvery)
-	defer tick.Stop()
-	told := time.Now()
-	for {
-		select {
-		// A gauge that gets no more reports would show the last rate on.
-		case err := <-done:
-			c.look(time.Now())
-			if c.gauge != nil {
-				_ = c.gauge.Report(0) // no one has to listen
-				_ = c.gauge.Close()
-			}
-			return err
-		case now := <-tick.C:
-			rate := c.look(now)
-			if c.gauge != nil {
-				_ = c.gauge.Report(rate / 8) // no one has to listen
-			}
-			if now.Sub(told) >= time.Second && !c.First.IsZero() {
-				told = now
-				sanitize.Fprintf(c.errOut, "%6.1f s  %7.2f Gb/s\n", now.Sub(c.First).Seconds(), rate)
-			}
-		}
-	}
-}
-
-// look gives the rolling average in Gb/s, and prints which way has stalled.
-func (c *counting) look(now time.Time) float64 {
-	rate, stalled := c.Look(now)
-	for _, w := range stalled {
-		where := ""
-		if len(c.Ways) > 1 {
-			where = " over " + w.At
-		}
-		sanitize.Fprintf(c.errOut, "stalled: nothing has moved%s for %s\n", where, stream.StallAfter)
-	}
-	return rate
-}
-
-// result is what came of it. seconds are those of all together, and of each way as spans reports them.
-func (c *counting) result(seconds float64, spans func(*stream.Tally) float64) streamed {
-	r := streamed{Railbench: version()}
-	for _, w := range c.Ways {
-		r.add(w.Tally)
-		r.Stalls += w.Stalls
-		one := wayMoved{At: w.At, Stalls: w.Stalls, Streams: w.Streams}
-		one.add(w.Tally)
-		one.took(spans(w.Tally))
-		r.Ways = append(r.Ways, one)
-	}
-	r.took(seconds)
-	return r
-}
-
-// report prints the result, and gives the exit status.
-func (c *counting) tell(out io.Writer, r streamed, failed error) error {
+// tell prints the result, and gives the exit status.
+func (f streamFlags) tell(out io.Writer, r stream.Result, failed error) error {
 	var err error
-	if c.flags.json {
+	if f.json {
 		err = writeJSON(out, r)
 	} else {
 		_, err = sanitize.Fprintf(out, "%d bytes in %d blocks and %.2f s: %.2f Gb/s; %d lost, %d corrupt, %d cut off, %d "+
@@ -231,20 +117,6 @@ func (c *counting) tell(out io.Writer, r streamed, failed error) error {
 		return status{exitFail, errors.New("blocks were lost or changed")}
 	}
 	return nil
-}
-
-// sent is what a sender's ways came to, all in the same time.
-func (c *counting) sent(seconds float64) streamed {
-	return c.result(seconds, func(*stream.Tally) float64 { return seconds })
-}
-
-// received is what a receiver's ways came to, each from its first byte to its last.
-func (c *counting) received() streamed {
-	tallies := make([]*stream.Tally, 0, len(c.Ways))
-	for _, w := range c.Ways {
-		tallies = append(tallies, w.Tally)
-	}
-	return c.result(stream.Span(tallies...).Seconds(), func(t *stream.Tally) float64 { return stream.Span(t).Seconds() })
 }
 
 func streamSend() *cobra.Command {
@@ -343,8 +215,8 @@ func (s *sender) run(cmd *cobra.Command) error {
 		move = to.Forward
 	}
 	began := time.Now()
-	err = count.during(cmd.Context(), move)
-	return count.tell(cmd.OutOrStdout(), count.sent(time.Since(began).Seconds()), err)
+	err = count.During(cmd.Context(), move)
+	return s.flags.tell(cmd.OutOrStdout(), count.Sent(time.Since(began).Seconds()), err)
 }
 
 func streamReceive() *cobra.Command {
@@ -373,8 +245,8 @@ func streamReceive() *cobra.Command {
 			for _, w := range r.Ways {
 				sanitize.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.At)
 			}
-			err = count.during(cmd.Context(), func(ctx context.Context) error { return r.Serve(ctx, once) })
-			return count.tell(cmd.OutOrStdout(), count.received(), err)
+			err = count.During(cmd.Context(), func(ctx context.Context) error { return r.Serve(ctx, once) })
+			return f.tell(cmd.OutOrStdout(), count.Received(), err)
 		},
 	}
 	f.add(cmd)
@@ -417,7 +289,7 @@ func streamEmulate() *cobra.Command {
 			}
 			defer c.Close() //nolint:errcheck // who reads it knows whether it is whole
 			began := time.Now()
-			err = count.during(cmd.Context(), func(ctx context.Context) error {
+			err = count.During(cmd.Context(), func(ctx context.Context) error {
 				return stream.Emulate(ctx, c, size, gbps*1e9/8, f.blocks, &tally)
 			})
 			seconds := time.Since(began).Seconds()
@@ -425,7 +297,7 @@ func streamEmulate() *cobra.Command {
 				sanitize.Fprintf(cmd.ErrOrStderr(), "the rate was not reached: %.2f of %.2f Gb/s; the other end is slower\n",
 					reached, gbps)
 			}
-			return count.tell(cmd.OutOrStdout(), count.sent(seconds), err)
+			return f.tell(cmd.OutOrStdout(), count.Sent(seconds), err)
 		},
 	}
 	f.add(cmd)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/stream"
+	"github.com/railbench/railbench/steps/meter"
 )
 
 // started is a railbench that goes on until it ends or is ended: what it says on stderr, and
@@ -76,7 +77,7 @@ func (s *started) end() error {
 	return <-s.done
 }
 
-func streamedOf(t *testing.T, text string) (r streamed) {
+func streamedOf(t *testing.T, text string) (r stream.Result) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -291,15 +292,15 @@ func TestWhatWasSentIsNoStall(t *testing.T) {
 // and a value that is not a number of Gb/s isn't shown.
 func TestGaugeOfAnyNumber(t *testing.T) {
 	for _, rate := range []float64{0, 50, 100, 1e19, 1e300, math.MaxFloat64} {
-		d := &dial{rejected: map[string]int{}}
-		d.tell(rate, "")
-		line := gaugeFlags{full: 100}.drawn(d.board(time.Now()).Gauges[0])
+		d := meter.NewDial(meter.Gauge{})
+		d.Report(rate, "")
+		line := gaugeFlags{full: 100}.drawn(d.Board(time.Now()).Gauges[0])
 		full := strings.Count(line, "█")
 		if want := int(min(1, rate/100) * bar); full != want || full+strings.Count(line, "░") != bar {
 			t.Errorf("%g: %d of %d are full, not %d", rate, full, bar, want)
 		}
-		if d.tell(rate*rate, ""); math.IsInf(rate*rate, 0) != (d.rejected["infinite"] == 1) {
-			t.Errorf("%g: rejected %v", rate*rate, d.rejected)
+		if d.Report(rate*rate, ""); math.IsInf(rate*rate, 0) != strings.Contains(d.Sums(), "1 rejected: infinite") {
+			t.Errorf("%g: %s", rate*rate, d.Sums())
 		}
 	}
 }
@@ -335,21 +336,6 @@ func TestStreamUsage(t *testing.T) {
 		var out, errs bytes.Buffer
 		if code := Main(strings.Fields(c.args), strings.NewReader(""), &out, &errs); code != c.code || errs.Len() == 0 {
 			t.Errorf("%s: exit status %d: %s", c.args, code, errs.String())
-		}
-	}
-}
-
-func TestDigits(t *testing.T) {
-	for _, c := range [][2]float64{
-		{0, 0},
-		{92.57123456789, 92.5712},
-		{1234567.89, 1234570},
-		{-0.000123456789, -0.000123457},
-		{5e-324, 5e-324},
-		{100, 100},
-	} {
-		if got := digits(c[0], 6); got != c[1] {
-			t.Errorf("digits(%v) = %v, not %v", c[0], got, c[1])
 		}
 	}
 }

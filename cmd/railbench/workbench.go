@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -26,6 +24,7 @@ import (
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // An opening is what the workbench is opened with.
@@ -236,8 +235,15 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 // thisTerminal is what the terminal can show that railbench runs in.
 func thisTerminal() tui.Terminal {
 	return tui.Terminal{
-		NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
+		NoColor: os.Getenv("NO_COLOR") != "", ASCII: theme.LettersOnly(os.Getenv), Links: theme.HasLinks(os.Getenv),
 	}
+}
+
+// unlinked is that without links.
+func unlinked() tui.Terminal {
+	t := thisTerminal()
+	t.Links = false
+	return t
 }
 
 // screen returns the options that the screen of a session gets from the bench.
@@ -406,42 +412,6 @@ func saveIn(s *session.Session) func(path string) error {
 		}
 		return s.SaveIn(path)
 	}
-}
-
-// lettersOnly reports whether the locale has no Unicode, as the C library decides it. Where
-// no locale is set, as in many containers, the terminal most probably has it.
-func lettersOnly(getenv func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := strings.ToLower(getenv(name)); v != "" {
-			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
-		}
-	}
-	return false
-}
-
-// hasLinks reports whether the terminal has links (OSC 8). A program can't ask a terminal for that. Some of
-// the terminals that are not known to have links print the address as text. A program in between, such as
-// tmux, may not have links.
-func hasLinks(getenv func(string) string) bool {
-	name := getenv("TERM")
-	for _, between := range []string{"tmux", "screen", "linux", "dumb"} {
-		if strings.HasPrefix(name, between) {
-			return false
-		}
-	}
-	if name == "" || getenv("TMUX") != "" || getenv("STY") != "" {
-		return false
-	}
-	for _, known := range []string{"kitty", "ghostty", "alacritty", "foot", "wezterm", "contour"} {
-		if strings.HasPrefix(strings.TrimPrefix(name, "xterm-"), known) {
-			return true
-		}
-	}
-	vte, err := strconv.Atoi(getenv("VTE_VERSION"))
-	const firstVTE = 5000 // 0.50
-	return err == nil && vte >= firstVTE || getenv("WT_SESSION") != "" || getenv("KONSOLE_VERSION") != "" ||
-		slices.Contains([]string{"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"},
-			getenv("TERM_PROGRAM"))
 }
 
 // hint says how to get from the simulated rig to one's own.

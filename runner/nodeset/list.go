@@ -278,3 +278,14 @@ func follows(a, b string) bool {
 	y, errB := strconv.Atoi(b)
 	return errA == nil && errB == nil && len(a) == len(b) && y == x+1
 }
+
+// mostNamed is how many nodes a message names one by one.
+const mostNamed = 16
+
+// Some are the names of nodes for a message: of many they are folded, spark-[03-99].
+func Some(names []string) string {
+	if len(names) > mostNamed {
+		return Fold(names)
+	}
+	return strings.Join(names, ", ")
+}

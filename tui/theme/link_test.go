@@ -37,3 +37,29 @@ func TestLink(t *testing.T) {
 		}
 	}
 }
+
+func TestWhichTerminalsHaveLinks(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{}, false},
+		{map[string]string{"TERM": "xterm-256color"}, false},
+		{map[string]string{"TERM": "xterm-kitty"}, true},
+		{map[string]string{"TERM": "alacritty"}, true},
+		{map[string]string{"TERM": "foot-extra"}, true},
+		{map[string]string{"TERM": "xterm-256color", "VTE_VERSION": "7601"}, true},
+		{map[string]string{"TERM": "xterm-256color", "VTE_VERSION": "4205"}, false},
+		{map[string]string{"TERM": "xterm-256color", "VTE_VERSION": "new"}, false},
+		{map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, true},
+		{map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, false},
+		{map[string]string{"TERM": "tmux-256color", "TERM_PROGRAM": "tmux", "VTE_VERSION": "7601"}, false},
+		{map[string]string{"TERM": "screen", "WT_SESSION": "x"}, false},
+		{map[string]string{"TERM": "xterm-kitty", "TMUX": "/tmp/tmux,1,0"}, false},
+		{map[string]string{"TERM": "linux"}, false},
+	} {
+		if got := HasLinks(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: %t", c.env, got)
+		}
+	}
+}
