@@ -69,12 +69,15 @@ type Found struct {
 	generic bool
 	common  bool
 	hint    bool
+	asked   bool // the text's title has it
 }
 
 // Explained reports whether the text led anywhere: that only some words fit is not an answer, and that a part of the
-// text is harmless is none for the rest.
+// text is harmless is none for the rest, if the text does not ask about it.
 func (a Answer) Explained() bool {
-	answers := func(f Found) bool { return f.Sure != Weak && (f.Sure != Harmless || a.UnknownLines+len(a.Causes) == 0) }
+	answers := func(f Found) bool {
+		return f.Sure != Weak && (f.Sure != Harmless || f.asked || a.UnknownLines+len(a.Causes) == 0)
+	}
 	return slices.ContainsFunc(a.Healthy, answers) || slices.ContainsFunc(a.Causes, answers)
 }
 
@@ -109,14 +112,22 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	}
 	found, understood := k.match(all, facts)
 	for _, f := range found {
+		f.asked = slices.ContainsFunc(f.Lines, func(l Fact) bool { return l.Line == all.title() })
 		if f.Sure == Healthy || f.Sure == Harmless {
 			a.Healthy = append(a.Healthy, f)
 		} else {
 			a.Causes = append(a.Causes, f)
 		}
 	}
-	if !slices.ContainsFunc(a.Causes, Found.isFault) { // what tools printed says more than a person
-		a.listen(k.said(all), found)
+	asked := slices.ContainsFunc(a.Healthy, func(f Found) bool { return f.asked })
+	if !asked && !slices.ContainsFunc(a.Causes, Found.isFault) { // what tools printed says more than a person
+		said := k.said(all)
+		if all.complains(understood) {
+			for i := range said {
+				said[i].Sure = Weak
+			}
+		}
+		a.listen(said, found)
 	}
 	for _, c := range a.Causes {
 		for _, l := range c.Lines {

@@ -119,13 +119,18 @@ func (r *reader) collective(o object, rows []object) {
 			}
 		}
 	}
-	if best == 0 {
-		return
-	}
 	hosts, gpus := map[string]bool{}, map[string]bool{}
 	ranks := o.list("ranks")
 	for _, rank := range ranks {
 		hosts[rank.str("host")], gpus[rank.str("gpu")] = true, true
+	}
+	if len(ranks) > 0 {
+		f := factf(lineWith(r.lines, "Using devices"), "nccl-tests: all ranks on %d hosts", len(hosts))
+		f.tool, f.shown = "nccl-tests", false
+		r.facts = append(r.facts, f)
+	}
+	if best == 0 {
+		return
 	}
 	at := lineWith(r.lines, strconv.FormatFloat(size, 'f', -1, 64))
 	r.say("nccl-tests", at, "figure nccl-tests: %s, %d ranks on %d hosts, %.0f bytes: bus bandwidth %.2f GB/s",

@@ -208,7 +208,9 @@ func saying(l line, title bool) (mine string, marked bool) {
 }
 
 // isAside reports whether a line is a quotation, code or a program's.
-func (l line) isAside() bool { return l.aside || l.text != l.whole }
+func (l line) isAside() bool {
+	return l.aside || l.text != l.whole || ofProgram.Regexp().MatchString(l.text)
+}
 
 // A person's line has some words, and not much else.
 const leastWords, leastPlain = 4, 0.65

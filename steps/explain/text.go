@@ -65,6 +65,9 @@ var (
 		`[\w ]+ : not active)$`)
 )
 
+// ofProgram is in lines that a program prints and no person writes.
+var ofProgram = lazyregexp.New(`^\S+\.(?:c|cc|cpp|h|py|go|rs)\b ?[:(]|\*\*\*|^\w+: (?:FATAL|ERROR|WARNING):`)
+
 // codeOrQuote is a quotation, an indented block or a table.
 var codeOrQuote = lazyregexp.New(`^(?:\s*>(?:[^>]|$)|\t| {4}|\s*\|)`)
 
@@ -187,4 +190,24 @@ func lineWith(lines []*line, words ...string) int {
 		return 0
 	}
 	return lines[0].n
+}
+
+// title is the number of the first line that says anything.
+func (t *text) title() int {
+	for _, l := range t.lines {
+		if worth(l.text) {
+			return l.n
+		}
+	}
+	return 0
+}
+
+// complains reports whether a program complains in a line that no entry knows: what a person says of it then leads to
+// other faults that sound alike.
+func (t *text) complains(understood map[int]bool) bool {
+	return slices.ContainsFunc(t.lines, func(l line) bool {
+		words, share := plain(l.text)
+		printed := l.isAside() || share < leastPlain || words < leastWords
+		return printed && !l.known && !understood[l.n] && complains.Regexp().MatchString(l.text)
+	})
 }
