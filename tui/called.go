@@ -1,13 +1,9 @@
 package tui
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/calls"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // called is the command line of a cell's run, worked out once a run and rail.
@@ -20,38 +16,14 @@ type called struct {
 	text    string
 }
 
-// plan keeps what running a cell would execute, and computes it again only when the rig, a parameter or a
-// script has changed. Drawing only reads it.
-func (sh *shared) plan(c steps.Cell) []steps.PlannedValues {
-	// What a change would undo is read from a file: the screen does not wait for that.
-	if sh.opts.Plan.Values == nil || c.Change.Any() || sh.book.Rig.Probed.IsZero() {
-		return nil
-	}
-	p, ok := sh.plans[c.ID]
-	if version := sh.book.PlanVersion(); !ok || p.version != version {
-		p = planned{version, sh.opts.Plan.Values(sh.book, c)}
-		sh.plans[c.ID] = p
-	}
-	return p.values
-}
-
-// planShown plans the cells whose values are shown.
-func (sh *shared) planShown() {
-	for id, shown := range sh.scripts {
-		if c, ok := sh.book.Tutorial.Cell(id); shown && ok {
-			sh.plan(c)
-		}
-	}
-}
-
 // planCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
 // them: once a run and rail, and again when its plan is known.
 func (pr *presenter) planCall() {
-	c, ok := pr.book.Tutorial.Cell(shownCell(pr.book))
+	c, ok := pr.Book.Tutorial.Cell(shownCell(pr.Book))
 	if !ok {
 		return
 	}
-	state, plan := pr.book.Cells[c.ID], pr.plan(c)
+	state, plan := pr.Book.Cells[c.ID], pr.Plan(c)
 	now := called{cell: c.ID, run: state.Run, rail: state.Rail, planned: plan != nil}
 	if was := pr.called; was.cell == now.cell && was.run == now.run && was.rail == now.rail &&
 		(was.planned || !now.planned) {
@@ -60,114 +32,9 @@ func (pr *presenter) planCall() {
 	// A script that neither runs nor would run may be from an untrusted file.
 	if len(c.Roles) > 0 && len(c.Needs) > 0 && (state.Running || now.planned) {
 		role := c.Roles[len(c.Roles)-1] // the client
-		known := values(plan, role.Name, state.Rail)
+		known := screen.Values(plan, role.Name, state.Rail)
 		delete(known, "RUN") // a dry run's own
 		now.text = calls.Of(role.Text(), c.Needs[0], known)
 	}
 	pr.called = now
-}
-
-// A given is what a plan gives a variable in one role's script: rail by rail and node by node.
-type given struct {
-	role   string // "" where a cell has one
-	values []string
-	rails  []int // of each value, from 1; 0 where it is of no rail
-}
-
-// givens are all values of a plan, by variable, in the order of its roles. Values of several lines, such as
-// programs, are left out.
-func givens(plan []steps.PlannedValues) map[string][]given {
-	all := map[string][]given{}
-	for _, p := range plan {
-		for name, value := range p.Values {
-			if strings.Contains(value, "\n") {
-				continue
-			}
-			of := all[name]
-			i := slices.IndexFunc(of, func(g given) bool { return g.role == p.Role })
-			if i < 0 {
-				i, of = len(of), append(of, given{role: p.Role})
-			}
-			of[i].values, of[i].rails = append(of[i].values, value), append(of[i].rails, p.Rail)
-			all[name] = of
-		}
-	}
-	return all
-}
-
-// A planned is what was planned last for a cell.
-type planned struct {
-	version int
-	values  []steps.PlannedValues
-}
-
-// single is the one value of a variable; ok is false where there are several.
-func single(of []given) (value string, ok bool) {
-	for i, g := range of {
-		for j, v := range g.values {
-			if i+j > 0 && v != value {
-				return "", false
-			}
-			value = v
-		}
-	}
-	return value, len(of) > 0
-}
-
-// of is what is given of one rail.
-func (g given) of(rail int) given {
-	one := given{role: g.role}
-	for i, n := range g.rails {
-		if n == rail {
-			one.values, one.rails = append(one.values, g.values[i]), append(one.rails, n)
-		}
-	}
-	return one
-}
-
-// values are those that a plan gives a role's script; all roles' where it is "". What differs from
-// rail to rail has the one of a rail, and none where that is 0.
-func values(plan []steps.PlannedValues, role string, rail int) map[string]string {
-	all := map[string]string{}
-	for name, of := range givens(plan) {
-		of = slices.DeleteFunc(of, func(g given) bool { return role != "" && g.role != role })
-		if _, same := single(of); !same && rail > 0 {
-			for i := range of {
-				of[i] = of[i].of(rail)
-			}
-		}
-		if v, ok := single(of); ok {
-			all[name] = v
-		}
-	}
-	return all
-}
-
-// valuesOf says what a cell's variables are on this rig; empty if they are unknown, or there are none. A
-// change's values are in the question before it.
-func (sh *shared) valuesOf(c steps.Cell) string {
-	all := givens(sh.plans[c.ID].values)
-	told := make([]string, 0, len(all))
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		told = append(told, name+" = "+toldValues(all[name]))
-	}
-	return strings.Join(told, "; ")
-}
-
-// toldValues is one value for all, or one a rail or node, or those of each role.
-func toldValues(of []given) string {
-	if v, ok := single(of); ok {
-		return cmp.Or(v, "(empty)")
-	}
-	lists := make([]string, 0, len(of))
-	for _, g := range of {
-		lists = append(lists, strings.Join(g.values, ", "))
-	}
-	if len(slices.Compact(slices.Clone(lists))) == 1 {
-		return lists[0]
-	}
-	for i, g := range of {
-		lists[i] = g.role + " " + lists[i]
-	}
-	return strings.Join(lists, " / ")
 }

@@ -7,12 +7,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // cellEdits add, remove and change the open part's cells, as in Jupyter's command mode. What is edited is the
 // session's: no file of a tutorial changes.
 type cellEdits struct {
-	*shared
+	*screen.Shared
 	notebook *notebook
 	editor   *editor
 
@@ -23,7 +24,7 @@ type cellEdits struct {
 // change makes new cells of a part's, and remembers the old ones for z.
 // A part is kept whole: cells share their slices with it, and none of those is written to.
 func (ce *cellEdits) change(part string, edit func([]steps.Cell) []steps.Cell) tea.Cmd {
-	for _, p := range ce.book.Tutorial.Parts {
+	for _, p := range ce.Book.Tutorial.Parts {
 		if p.ID != part {
 			continue
 		}
@@ -43,26 +44,26 @@ const maxUndo = 100
 // put passes the change to the session, which passes it to all listeners. This screen shows it at once: the
 // next key may be about it.
 func (ce *cellEdits) put(e steps.PartChanged) tea.Cmd {
-	if ce.opts.ReadOnly == "" {
-		ce.book = ce.book.Apply(e)
+	if ce.Opts.ReadOnly == "" {
+		ce.Book = ce.Book.Apply(e)
 	}
-	return ce.ask(func(s Session) { s.Edit(e.Part, e.Cells) })
+	return ce.Ask(func(s screen.Session) { s.Edit(e.Part, e.Cells) })
 }
 
 // undoEdit takes back the last change of cells.
 func (ce *cellEdits) undoEdit() tea.Cmd {
 	if len(ce.undone) == 0 {
-		ce.notice = "no cell was edited, added or removed"
+		ce.Notice = "no cell was edited, added or removed"
 		return nil
 	}
 	last := ce.undone[len(ce.undone)-1]
 	ce.undone = ce.undone[:len(ce.undone)-1]
-	for i, p := range ce.parts() {
+	for i, p := range ce.Parts() {
 		if p.ID == last.Part {
 			ce.notebook.part = i
 		}
 	}
-	ce.notice = "the last change of the cells is taken back"
+	ce.Notice = "the last change of the cells is taken back"
 	had := ce.notebook.open().Cells
 	cmd := ce.put(last)
 	for _, c := range ce.notebook.open().Cells {
@@ -88,7 +89,7 @@ func (ce *cellEdits) insert(after int) tea.Cmd {
 		Roles: []steps.Role{{On: steps.OnHere, Script: ""}},
 	}
 	cmd := ce.putIn(part, c, after)
-	if ce.opts.ReadOnly != "" {
+	if ce.Opts.ReadOnly != "" {
 		return cmd
 	}
 	ce.notebook.show(c.ID)
@@ -100,8 +101,8 @@ func (ce *cellEdits) insert(after int) tea.Cmd {
 func (ce *cellEdits) scratchID() string {
 	for i := 1; ; i++ {
 		id := fmt.Sprintf("scratch-%d", i)
-		_, taken := ce.book.Tutorial.Cell(id)
-		_, ran := ce.book.Cells[id]
+		_, taken := ce.Book.Tutorial.Cell(id)
+		_, ran := ce.Book.Cells[id]
 		if !taken && !ran && !slices.ContainsFunc(ce.undone, func(e steps.PartChanged) bool {
 			return slices.ContainsFunc(e.Cells, func(c steps.Cell) bool { return c.ID == id })
 		}) {
@@ -116,24 +117,24 @@ func (ce *cellEdits) remove() tea.Cmd {
 	switch {
 	case !ok:
 		return nil
-	case ce.book.Cells[c.ID].Running || slices.Contains(ce.book.Queue, c.ID):
-		ce.notice = "it runs, or waits: i i interrupts"
+	case ce.Book.Cells[c.ID].Running || slices.Contains(ce.Book.Queue, c.ID):
+		ce.Notice = "it runs, or waits: i i interrupts"
 		return nil
-	case ce.keyBefore != "d" && ce.hides(c):
-		ce.notice = "d again hides the cell, whose result still counts; z shows it again"
-		ce.keyBefore = "d"
+	case ce.KeyBefore != "d" && ce.hides(c):
+		ce.Notice = "d again hides the cell, whose result still counts; z shows it again"
+		ce.KeyBefore = "d"
 		return nil
-	case ce.keyBefore != "d":
-		ce.notice = "d again removes the cell; z brings it back"
-		ce.keyBefore = "d"
+	case ce.KeyBefore != "d":
+		ce.Notice = "d again removes the cell; z brings it back"
+		ce.KeyBefore = "d"
 		return nil
 	}
-	ce.keyBefore = ""
+	ce.KeyBefore = ""
 	if !ce.hides(c) {
-		ce.notice = "removed; z brings it back"
+		ce.Notice = "removed; z brings it back"
 		return ce.takeAway(c)
 	}
-	ce.notice = "hidden; z shows it again, and U all that are hidden here"
+	ce.Notice = "hidden; z shows it again, and U all that are hidden here"
 	cmd := ce.change(c.Part, func(all []steps.Cell) []steps.Cell {
 		for i := range all {
 			all[i].Hidden = all[i].Hidden || all[i].ID == c.ID
@@ -145,17 +146,17 @@ func (ce *cellEdits) remove() tea.Cmd {
 }
 
 // hides reports whether a cell is hidden where others are removed: it is the tutorial's, and not the user's.
-func (ce *cellEdits) hides(c steps.Cell) bool { return !c.Scratch && ce.opts.Runbook.Write == nil }
+func (ce *cellEdits) hides(c steps.Cell) bool { return !c.Scratch && ce.Opts.Runbook.Write == nil }
 
 // unhide shows all cells of the open part again.
 func (ce *cellEdits) unhide() tea.Cmd {
-	part := ce.book.Tutorial.Parts[ce.notebook.part]
-	n := hiddenIn(part)
+	part := ce.Book.Tutorial.Parts[ce.notebook.part]
+	n := screen.HiddenIn(part)
 	if n == 0 {
-		ce.notice = "no cell of this part is hidden"
+		ce.Notice = "no cell of this part is hidden"
 		return nil
 	}
-	ce.notice = plural(n, "cell") + " shown again"
+	ce.Notice = steps.Counted(n, "cell") + " shown again"
 	return ce.change(part.ID, func(all []steps.Cell) []steps.Cell {
 		for i := range all {
 			all[i].Hidden = false
@@ -177,10 +178,10 @@ func (ce *cellEdits) takeAway(c steps.Cell) tea.Cmd {
 func (ce *cellEdits) copyCell() tea.Cmd {
 	c, ok := ce.notebook.selected()
 	if !ok {
-		ce.notice = "select a cell to copy it"
+		ce.Notice = "select a cell to copy it"
 		return nil
 	}
-	ce.clip, ce.notice = &c, "v pastes "+c.Title+" below, V above"
+	ce.clip, ce.Notice = &c, "v pastes "+c.Title+" below, V above"
 	return nil
 }
 
@@ -189,16 +190,16 @@ func (ce *cellEdits) cut() tea.Cmd {
 	c, ok := ce.notebook.selected()
 	switch {
 	case !ok:
-		ce.notice = "select a cell to cut it"
+		ce.Notice = "select a cell to cut it"
 		return nil
-	case ce.book.Cells[c.ID].Running || slices.Contains(ce.book.Queue, c.ID):
-		ce.notice = "it runs, or waits: i i interrupts"
+	case ce.Book.Cells[c.ID].Running || slices.Contains(ce.Book.Queue, c.ID):
+		ce.Notice = "it runs, or waits: i i interrupts"
 		return nil
-	case ce.opts.ReadOnly != "":
-		ce.notice = onlyFollows
+	case ce.Opts.ReadOnly != "":
+		ce.Notice = screen.OnlyFollows
 		return nil
 	}
-	ce.clip, ce.notice = &c, "cut; v pastes it, z brings it back"
+	ce.clip, ce.Notice = &c, "cut; v pastes it, z brings it back"
 	return ce.takeAway(c)
 }
 
@@ -210,7 +211,7 @@ func (ce *cellEdits) pasteBelow() tea.Cmd { return ce.pasteCell(1) }
 // cut comes back as it was, with its output; a copy is a scratch cell.
 func (ce *cellEdits) pasteCell(after int) tea.Cmd {
 	if ce.clip == nil {
-		ce.notice = "x cuts a cell, c copies it: then v pastes it"
+		ce.Notice = "x cuts a cell, c copies it: then v pastes it"
 		return nil
 	}
 	part, c := ce.notebook.open(), *ce.clip
@@ -218,7 +219,7 @@ func (ce *cellEdits) pasteCell(after int) tea.Cmd {
 		return nil
 	}
 	c.Part = part.ID
-	if _, taken := ce.book.Tutorial.Cell(c.ID); taken {
+	if _, taken := ce.Book.Tutorial.Cell(c.ID); taken {
 		c.ID, c.Scratch = ce.scratchID(), true
 	}
 	cmd := ce.putIn(part, c, after)
@@ -264,7 +265,7 @@ func (ce *cellEdits) cyclePlace() tea.Cmd {
 func (ce *cellEdits) scratch(edit func(*steps.Cell)) tea.Cmd {
 	c, ok := ce.notebook.selected()
 	if !ok || !c.Scratch {
-		ce.notice = "only a scratch cell can do that: a and b add one"
+		ce.Notice = "only a scratch cell can do that: a and b add one"
 		return nil
 	}
 	return ce.change(ce.notebook.open().ID, func(all []steps.Cell) []steps.Cell {

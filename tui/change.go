@@ -29,7 +29,7 @@ func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (tit
 	}
 	b.say(what)
 	for _, w := range q.Warnings {
-		b.say(qs.styles.Warn.Render(theme.Clean(w)))
+		b.say(qs.Styles.Warn.Render(theme.Clean(w)))
 	}
 	head := height / 2 // of many warnings the rest scrolls
 	var rest []string
@@ -69,7 +69,7 @@ func (qs *questions) window(all []string, height int) (lines []string, more bool
 	}
 	end := min(len(all), qs.scrolled+height-1)
 	shown := slices.Clone(all[qs.scrolled:end])
-	return append(shown, qs.styles.Dim.Render(fmt.Sprintf("lines %d to %d of %d", qs.scrolled+1, end, len(all)))), true
+	return append(shown, qs.Styles.Dim.Render(fmt.Sprintf("lines %d to %d of %d", qs.scrolled+1, end, len(all)))), true
 }
 
 // interrupts is what a change means for connections.
@@ -108,7 +108,7 @@ func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 // netdevNow is which rail an interface carries, and how it was when the node was last
 // looked at.
 func (qs *questions) netdevNow(node, name string) (facts []string) {
-	rig := qs.book.Rig
+	rig := qs.Book.Rig
 	for e, n := range rig.Nodes {
 		if n.Name != node {
 			continue
@@ -165,7 +165,7 @@ func (qs *questions) changeCommands(b *box, q *steps.ChangeQuestion) {
 		}
 		return
 	}
-	c, _ := qs.book.Tutorial.Cell(q.Cell)
+	c, _ := qs.Book.Tutorial.Cell(q.Cell)
 	own := ""
 	if len(c.Roles) > 0 {
 		own = c.Roles[0].Script

@@ -119,12 +119,12 @@ func TestTheClockStandsWhileAQuestionWaits(t *testing.T) {
 	s.now = s.now.Add(2 * time.Second)
 	s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
 	s.now = s.now.Add(30 * time.Second)
-	if got := s.notebook.since(began); got != "2.0 s" {
+	if got := s.notebook.Since(began); got != "2.0 s" {
 		t.Errorf("while it waits: %s", got)
 	}
 	s.press("n")
 	s.now = s.now.Add(time.Second)
-	if got := s.notebook.since(began); got != "3.0 s" {
+	if got := s.notebook.Since(began); got != "3.0 s" {
 		t.Errorf("after the answer: %s", got)
 	}
 }
@@ -133,17 +133,17 @@ func TestTheClockStandsWhileAQuestionWaits(t *testing.T) {
 // ahead, and takes none of his.
 func TestAQuestionEndsOnThePersonsClock(t *testing.T) {
 	s := start(t, 80, 24)
-	s.opts.Clock.Rig = func() time.Time { return s.now.Add(5 * time.Hour) }
+	s.Opts.Clock.Rig = func() time.Time { return s.now.Add(5 * time.Hour) }
 	q := steps.ChangeQuestion{Cell: "nodes", Title: "Jumbo frames", Keep: true, Deadline: s.now.Add(65 * time.Second)}
 	answered := false
 	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
 	s.send(questionMsg{Change: &q, Answer: func(string, bool) { answered = true }})
 	s.sees("rolled back automatically in 1:00")
 	s.now = s.now.Add(59 * time.Second)
-	s.send(s.spinner.Tick())
+	s.send(s.Spinner.Tick())
 	s.sees("in 0:01")
 	s.now = s.now.Add(2 * time.Second)
-	s.send(s.spinner.Tick())
+	s.send(s.Spinner.Tick())
 	s.seesNot("rolled back automatically")
 	if answered {
 		t.Error("a question that has lapsed was answered")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -18,23 +19,23 @@ import (
 
 // checklist is where the user is in it.
 type checklist struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	notebook *notebook
 	output   *output
 	form     *form
 	drill    *drill
 
-	item     int      // index into the checks that are shown
-	top      int      // first line of the list
-	words    line     // the symptom that is looked for
-	pasted   string   // the text of several lines that it is from, as it was pasted; E explains it
-	only     []string // ids of the checks that could explain it; empty for all
-	why      string   // the title of the cell whose verdict is to be explained; empty where none is
-	explains string   // its id
-	fixed    string   // the cell that runs again after a fix, and is shown then
-	fixing   string   // the fix that was started last, until it has ended
-	fixes    string   // the check that it is for
+	item     int         // index into the checks that are shown
+	top      int         // first line of the list
+	words    screen.Line // the symptom that is looked for
+	pasted   string      // the text of several lines that it is from, as it was pasted; E explains it
+	only     []string    // ids of the checks that could explain it; empty for all
+	why      string      // the title of the cell whose verdict is to be explained; empty where none is
+	explains string      // its id
+	fixed    string      // the cell that runs again after a fix, and is shown then
+	fixing   string      // the fix that was started last, until it has ended
+	fixes    string      // the check that it is for
 	// checkingAll says that many checks run and the user has not moved since: then the first finding is
 	// selected at the end.
 	checkingAll bool
@@ -42,13 +43,13 @@ type checklist struct {
 
 // checks are those that are shown, in the order of their parts.
 func (cl *checklist) checks() []steps.Cell {
-	all := cl.book.Tutorial.Checks()
+	all := cl.Book.Tutorial.Checks()
 	if cl.only == nil {
 		return all
 	}
 	var some []steps.Cell
 	for _, id := range cl.only {
-		if c, ok := cl.book.Tutorial.Cell(id); ok {
+		if c, ok := cl.Book.Tutorial.Cell(id); ok {
 			some = append(some, c)
 		}
 	}
@@ -65,18 +66,18 @@ func (cl *checklist) check() (steps.Cell, bool) {
 }
 
 func (cl *checklist) openChecklist() tea.Cmd {
-	if len(cl.book.Tutorial.Checks()) == 0 {
-		cl.notice = "this tutorial has no checklist"
+	if len(cl.Book.Tutorial.Checks()) == 0 {
+		cl.Notice = "this tutorial has no checklist"
 		return nil
 	}
-	cl.layers.push(checklistLevel)
-	cl.layers.drop(outputLevel)
-	cl.follow = false
+	cl.Layers.Push(screen.Checklist)
+	cl.Layers.Drop(screen.Output)
+	cl.Follow = false
 	return nil
 }
 
 func (cl *checklist) closeChecklist() tea.Cmd {
-	cl.layers.drop(checklistLevel, outputLevel)
+	cl.Layers.Drop(screen.Checklist, screen.Output)
 	cl.notebook.enter()
 	return nil
 }
@@ -100,14 +101,14 @@ func (cl *checklist) chooseCheck(id string) {
 // them.
 func (cl *checklist) explain() tea.Cmd {
 	c, ok := cl.notebook.selected()
-	state := cl.book.Cells[c.ID]
+	state := cl.Book.Cells[c.ID]
 	if !ok || !hasProblem(state.Verdict.Grade) {
-		cl.notice = "it looks for what could explain a FAIL; C opens the checklist"
+		cl.Notice = "it looks for what could explain a FAIL; C opens the checklist"
 		return nil
 	}
-	found := cl.book.Tutorial.Explaining(c.ID, state.Verdict, said(state.Output))
+	found := cl.Book.Tutorial.Explaining(c.ID, state.Verdict, said(state.Output))
 	if len(found) == 0 {
-		cl.notice = "no check is about this; C opens the checklist, and A checks everything"
+		cl.Notice = "no check is about this; C opens the checklist, and A checks everything"
 		return nil
 	}
 	cmd := cl.openChecklist()
@@ -122,13 +123,13 @@ func (cl *checklist) explain() tea.Cmd {
 // explainable reports whether w does something.
 func (cl *checklist) explainable() bool {
 	c, ok := cl.notebook.selected()
-	return ok && hasProblem(cl.book.Cells[c.ID].Verdict.Grade)
+	return ok && hasProblem(cl.Book.Cells[c.ID].Verdict.Grade)
 }
 
 // fixable reports whether f does something.
 func (cl *checklist) fixable() bool {
 	c, ok := cl.check()
-	v := cl.book.Cells[c.ID].Verdict
+	v := cl.Book.Cells[c.ID].Verdict
 	return ok && c.Check.Cures(v) != "" && hasProblem(v.Grade)
 }
 
@@ -162,7 +163,7 @@ func (cl *checklist) checkAll() tea.Cmd {
 		}
 	}
 	cl.checkingAll = true
-	return cl.start(append(quick, measure...)...)
+	return cl.Start(append(quick, measure...)...)
 }
 
 // runCheck runs one, and ends checkAll: after choosing a check the user must not be moved away from it.
@@ -171,12 +172,12 @@ func (cl *checklist) runCheck() tea.Cmd {
 	switch {
 	case !ok:
 		return nil
-	case cl.book.Cells[c.ID].Running:
-		cl.noteRun(isRunning)
+	case cl.Book.Cells[c.ID].Running:
+		cl.NoteRun(screen.IsRunning)
 		return nil
 	}
 	cl.checkingAll = false
-	return cl.start(c.ID)
+	return cl.Start(c.ID)
 }
 
 // fix runs what puts the selected check's finding right, and then the check.
@@ -185,14 +186,14 @@ func (cl *checklist) fix() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	f, has := cl.book.Tutorial.Cell(c.Check.Cures(cl.book.Cells[c.ID].Verdict))
-	switch grade := cl.book.Cells[c.ID].Verdict.Grade; {
+	f, has := cl.Book.Tutorial.Cell(c.Check.Cures(cl.Book.Cells[c.ID].Verdict))
+	switch grade := cl.Book.Cells[c.ID].Verdict.Grade; {
 	case grade == steps.NotRun:
-		cl.notice = "enter runs the check first"
+		cl.Notice = "enter runs the check first"
 	case !hasProblem(grade):
-		cl.notice = "there is nothing to fix"
+		cl.Notice = "there is nothing to fix"
 	case !has:
-		cl.notice = "no command fixes this: its reason says what to do"
+		cl.Notice = "no command fixes this: its reason says what to do"
 	default:
 		cl.checkingAll = false
 		cl.fixing, cl.fixes = f.ID, c.ID
@@ -201,7 +202,7 @@ func (cl *checklist) fix() tea.Cmd {
 			cl.fixed = cl.explains
 			ids = append(ids, cl.fixed)
 		}
-		return cl.start(ids...)
+		return cl.Start(ids...)
 	}
 	return nil
 }
@@ -217,8 +218,8 @@ func (cl *checklist) recheck(e steps.CellEnded) tea.Cmd {
 		return nil // it changed nothing
 	}
 	var ids []string
-	for _, c := range cl.book.Tutorial.Checks() {
-		g := cl.book.Cells[c.ID].Verdict.Grade
+	for _, c := range cl.Book.Tutorial.Checks() {
+		g := cl.Book.Cells[c.ID].Verdict.Grade
 		if c.ID != cl.fixes && g != steps.NotRun && (!c.Check.Measures || hasProblem(g)) {
 			ids = append(ids, c.ID)
 		}
@@ -226,7 +227,7 @@ func (cl *checklist) recheck(e steps.CellEnded) tea.Cmd {
 	if ids == nil {
 		return nil
 	}
-	return cl.start(ids...)
+	return cl.Start(ids...)
 }
 
 // fixRan goes back to the cell that a fix was for, once it has run again.
@@ -235,11 +236,11 @@ func (cl *checklist) fixRan(e steps.CellEnded) {
 		return
 	}
 	cl.fixed = ""
-	cl.leaveList()
+	cl.LeaveList()
 	cl.showAll()
 	cl.notebook.show(e.Cell)
-	cl.follow = true // its verdict is what one wants to see
-	cl.notice = "after the fix: " + e.Verdict.Grade.String()
+	cl.Follow = true // its verdict is what one wants to see
+	cl.Notice = "after the fix: " + e.Verdict.Grade.String()
 }
 
 // step is how far a check that is longer than the screen moves with one key.
@@ -250,8 +251,8 @@ const step = 3
 func (cl *checklist) nextCheck(by int) tea.Cmd {
 	cl.checkingAll = false
 	if by == 1 || by == -1 {
-		l := cl.layout()
-		_, starts, ends := cl.checkLines(l.noteWidth)
+		l := cl.Layout()
+		_, starts, ends := cl.checkLines(l.NoteWidth)
 		room := cl.checkRoom(l)
 		if i := cl.item; i < len(starts) && ends[i]-starts[i] > room {
 			to := max(starts[i], min(cl.top+by*step, ends[i]-room))
@@ -272,18 +273,18 @@ func (cl *checklist) nextFinding() tea.Cmd {
 	all := cl.checks()
 	for i := range all {
 		at := (cl.item + 1 + i) % len(all)
-		if hasProblem(cl.book.Cells[all[at].ID].Verdict.Grade) {
+		if hasProblem(cl.Book.Cells[all[at].ID].Verdict.Grade) {
 			cl.item = at
 			return nil
 		}
 	}
-	cl.notice = "no check that ran has found anything"
+	cl.Notice = "no check that ran has found anything"
 	return nil
 }
 
 // checkedAll selects the worst finding when the last check has ended.
 func (cl *checklist) checkedAll() {
-	if !cl.checkingAll || cl.busy() {
+	if !cl.checkingAll || cl.Busy() {
 		return
 	}
 	cl.checkingAll = false
@@ -295,7 +296,7 @@ func (cl *checklist) checkedAll() {
 	}
 	worst := steps.Pass
 	for i, c := range cl.checks() {
-		if g := cl.book.Cells[c.ID].Verdict.Grade; g > worst {
+		if g := cl.Book.Cells[c.ID].Verdict.Grade; g > worst {
 			worst, cl.item = g, i
 		}
 	}
@@ -304,8 +305,8 @@ func (cl *checklist) checkedAll() {
 // tellsMore orders checks by how much they explain: certain faults, possible ones, unknown ones; those with a
 // fix before those without.
 func (cl *checklist) tellsMore(id string) int {
-	c, _ := cl.book.Tutorial.Cell(id)
-	v := cl.book.Cells[id].Verdict
+	c, _ := cl.Book.Tutorial.Cell(id)
+	v := cl.Book.Cells[id].Verdict
 	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[v.Grade]
 	if n > 0 && c.Check.Cures(v) != "" {
 		n++
@@ -323,23 +324,23 @@ func (cl *checklist) checkOutput() tea.Cmd {
 
 func (cl *checklist) checkEvidence() tea.Cmd {
 	if c, ok := cl.check(); ok {
-		cl.evidence[c.ID]++
+		cl.Evidence[c.ID]++
 	}
 	return nil
 }
 
 func (cl *checklist) checkScript() tea.Cmd {
 	if c, ok := cl.check(); ok {
-		cl.scripts[c.ID] = !cl.scripts[c.ID]
+		cl.Scripts[c.ID] = !cl.Scripts[c.ID]
 	}
 	return nil
 }
 
 func (cl *checklist) typeSymptom() tea.Cmd {
-	cl.layers.push(symptomLevel)
+	cl.Layers.Push(screen.Symptom)
 	cl.checkingAll = false
-	if !cl.words.begun {
-		cl.words = newLine(maxSymptom)
+	if !cl.words.Begun {
+		cl.words = screen.NewLine(maxSymptom)
 	}
 	return nil
 }
@@ -348,22 +349,22 @@ func (cl *checklist) typeSymptom() tea.Cmd {
 func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc":
-		cl.layers.drop(symptomLevel)
-		cl.words.set("")
+		cl.Layers.Drop(screen.Symptom)
+		cl.words.Set("")
 		cl.causes()
 	case "ctrl+c":
-		cl.layers.drop(symptomLevel)
+		cl.Layers.Drop(screen.Symptom)
 	case "enter":
-		cl.layers.drop(symptomLevel)
-		if cl.words.text() != "" && len(cl.only) > 0 {
+		cl.Layers.Drop(screen.Symptom)
+		if cl.words.Text() != "" && len(cl.only) > 0 {
 			return cl.checkAll()
 		}
 		if len(cl.only) == 0 {
-			cl.words.set("")
+			cl.words.Set("")
 			cl.causes()
 		}
 	default:
-		if cl.words.key(msg) {
+		if cl.words.Key(msg) {
 			cl.causes()
 		}
 	}
@@ -380,25 +381,25 @@ const maxPasted = 2 << 20
 func (cl *checklist) causes() {
 	cl.pasted = ""
 	cl.only, cl.why, cl.explains, cl.item, cl.top = nil, "", "", 0, 0
-	words := cl.words.text()
+	words := cl.words.Text()
 	if strings.TrimSpace(words) == "" {
 		return
 	}
 	cl.only = []string{}
-	for _, c := range cl.book.Tutorial.Symptom(words) {
+	for _, c := range cl.Book.Tutorial.Symptom(words) {
 		cl.only = append(cl.only, c.ID)
 	}
 }
 
 // showAll shows all checks again.
 func (cl *checklist) showAll() {
-	cl.words.set("")
+	cl.words.Set("")
 	cl.only, cl.why, cl.explains = nil, "", ""
 }
 
 // showOnly shows some checks, and says why: what they could explain, and of which cell, if it is one.
 func (cl *checklist) showOnly(ids []string, why, whose string) {
-	cl.words.set("")
+	cl.words.Set("")
 	cl.only, cl.why, cl.explains, cl.item, cl.top = ids, why, whose, 0, 0
 }
 
@@ -411,10 +412,10 @@ func (cl *checklist) Paste(text string) tea.Cmd {
 			lines = append(lines, l)
 		}
 	}
-	if cl.words.paste(strings.Join(lines, "; ")) {
+	if cl.words.Paste(strings.Join(lines, "; ")) {
 		cl.causes()
 	}
-	if len(lines) < 2 || cl.opts.Explain == nil {
+	if len(lines) < 2 || cl.Opts.Explain == nil {
 		return nil
 	}
 	cl.pasted = text[:min(len(text), maxPasted)]
@@ -428,19 +429,19 @@ type explainedMsg struct{ text string }
 
 // explainPasted has the text explained that was pasted, or the words that were typed; explained shows the answer.
 func (cl *checklist) explainPasted() tea.Cmd {
-	text, explain := cl.pasted, cl.opts.Explain
+	text, explain := cl.pasted, cl.Opts.Explain
 	if text == "" {
-		text = cl.words.text()
+		text = cl.words.Text()
 	}
 	if strings.TrimSpace(text) == "" || explain == nil {
-		cl.notice = "paste a log or the output of tools here, or type a symptom after /: then E explains it"
+		cl.Notice = "paste a log or the output of tools here, or type a symptom after /: then E explains it"
 		return nil
 	}
 	return func() tea.Msg { return explainedMsg{explain(text)} }
 }
 
 // Draw is the checklist, exactly height lines of width columns.
-func (cl *checklist) Draw(width, height int) picture {
+func (cl *checklist) Draw(width, height int) screen.Picture {
 	head := cl.checkHead(width)
 	room := max(1, height-len(head))
 	list, starts, ends := cl.checkLines(width - 1)
@@ -455,7 +456,7 @@ func (cl *checklist) Draw(width, height int) picture {
 		}
 	}
 	cl.top = max(0, min(cl.top, len(list)-room))
-	bar := scrollBar(cl.styles, cl.top, len(list), room)
+	bar := screen.ScrollBar(cl.Styles, cl.top, len(list), room)
 	lines := head
 	for i := range room {
 		line := strings.Repeat(" ", width-1)
@@ -464,13 +465,13 @@ func (cl *checklist) Draw(width, height int) picture {
 		}
 		lines = append(lines, line+bar[i])
 	}
-	return picture{lines: lines[:min(len(lines), height)]}
+	return screen.Picture{Lines: lines[:min(len(lines), height)]}
 }
 
 // clickCheck selects the check whose line was clicked.
-func (cl *checklist) clickCheck(row int, l layout) {
-	line := row - len(cl.checkHead(l.noteWidth+1)) + cl.top
-	_, starts, ends := cl.checkLines(l.noteWidth)
+func (cl *checklist) clickCheck(row int, l screen.Layout) {
+	line := row - len(cl.checkHead(l.NoteWidth+1)) + cl.top
+	_, starts, ends := cl.checkLines(l.NoteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
 			cl.item, cl.checkingAll = i, false
@@ -479,18 +480,18 @@ func (cl *checklist) clickCheck(row int, l layout) {
 }
 
 // checkRoom is how many lines of the list are seen.
-func (cl *checklist) checkRoom(l layout) int {
-	return max(1, l.noteHeight-len(cl.checkHead(l.noteWidth+1)))
+func (cl *checklist) checkRoom(l screen.Layout) int {
+	return max(1, l.NoteHeight-len(cl.checkHead(l.NoteWidth+1)))
 }
 
 // checkHead counts, and says what is looked for.
 func (cl *checklist) checkHead(width int) []string {
-	k := cl.styles
+	k := cl.Styles
 	counts := map[steps.Grade]int{}
 	running := 0
 	all := cl.checks()
 	for _, c := range all {
-		state := cl.book.Cells[c.ID]
+		state := cl.Book.Cells[c.ID]
 		counts[state.Verdict.Grade]++
 		if state.Running {
 			running++
@@ -507,23 +508,23 @@ func (cl *checklist) checkHead(width int) []string {
 	}
 	right := ""
 	if running > 0 {
-		right = k.Accent.Render(fmt.Sprintf("%s %d running ", cl.spinner.View(), running))
+		right = k.Accent.Render(fmt.Sprintf("%s %d running ", cl.Spinner.View(), running))
 	}
-	if cl.simulated() {
+	if cl.Simulated() {
 		right += k.Dim.Render("SIMULATED ")
 	}
 	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
 	second, third := "", ""
 	switch {
-	case cl.layers.has(symptomLevel):
-		second = k.Accent.Render("symptom: ") + cl.words.view(k, theme.Style{}, max(2, width-13))
+	case cl.Layers.Has(screen.Symptom):
+		second = k.Accent.Render("symptom: ") + cl.words.View(k, theme.Style{}, max(2, width-13))
 	case cl.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
 		if cl.explains == "" {
 			second = fmt.Sprintf("how to confirm %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
 		}
 		switch {
-		case !cl.fixable() || cl.busy():
+		case !cl.fixable() || cl.Busy():
 		case cl.explains == "":
 			second = fmt.Sprintf("f fixes what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
 		default:
@@ -532,7 +533,7 @@ func (cl *checklist) checkHead(width int) []string {
 		second = k.Dim.Render(second)
 	case cl.drill.drilling():
 		// All of it: it is what one starts from.
-		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(cl.opts.Drill.Report), width-2, "", "  "),
+		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(cl.Opts.Drill.Report), width-2, "", "  "),
 			"\n")
 		third = k.Dim.Render(cl.drill.drillHint())
 	case cl.only != nil:
@@ -549,14 +550,14 @@ func (cl *checklist) checkHead(width int) []string {
 
 // symptom is what is looked for, as one line.
 func (cl *checklist) symptom() string {
-	return theme.Clean(strings.Join(strings.Fields(cl.words.text()), " "))
+	return theme.Clean(strings.Join(strings.Fields(cl.words.Text()), " "))
 }
 
 // checkLines are all lines of the list, and where those of each check begin and end.
 func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) {
 	all := cl.checks()
 	if len(all) == 0 {
-		return []string{theme.Pad("   "+cl.styles.Warn.Render("No check knows that. ")+"esc shows all of them.",
+		return []string{theme.Pad("   "+cl.Styles.Warn.Render("No check knows that. ")+"esc shows all of them.",
 			width)}, nil, nil
 	}
 	titles := 0
@@ -570,10 +571,10 @@ func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) 
 			if i > 0 {
 				lines = append(lines, strings.Repeat(" ", width))
 			}
-			lines = append(lines, theme.Pad(" "+cl.styles.Strong.Render(theme.Clean(part)), width))
+			lines = append(lines, theme.Pad(" "+cl.Styles.Strong.Render(theme.Clean(part)), width))
 		}
 		starts = append(starts, len(lines))
-		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.styles, width)...)
+		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.Styles, width)...)
 		ends = append(ends, len(lines))
 	}
 	return lines, starts, ends
@@ -587,7 +588,7 @@ func (cl *checklist) checkPart(c steps.Cell) string {
 	if c.Check.Measures {
 		return measured
 	}
-	for _, p := range cl.book.Tutorial.Checklist {
+	for _, p := range cl.Book.Tutorial.Checklist {
 		if p.ID == c.Part {
 			return p.Title
 		}
@@ -597,24 +598,24 @@ func (cl *checklist) checkPart(c steps.Cell) string {
 
 // drawCheck shows a check with its fix, and how that went, as one thing.
 func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
-	state := cl.book.Cells[c.ID]
+	state := cl.Book.Cells[c.ID]
 	d := cells.Check{
-		Cell:   cells.Cell{Cell: c, State: state, Names: cl.ranOn(state), View: cl.viewOf(c, selected, cl.layout())},
+		Cell:   cells.Cell{Cell: c, State: state, Names: cl.RanOn(state), View: cl.ViewOf(c, selected, cl.Layout())},
 		Titles: titles,
 	}
 	if showsEvidence(state.Verdict) {
-		d.Evidence = cells.EvidenceLevel(state, cells.Decided, cl.evidence[c.ID])
+		d.Evidence = cells.EvidenceLevel(state, cells.Decided, cl.Evidence[c.ID])
 	}
-	if f, ok := cl.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
-		fix := cl.book.Cells[f.ID]
+	if f, ok := cl.Book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
+		fix := cl.Book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
-		for _, p := range cl.opts.Params {
+		for _, p := range cl.Opts.Params {
 			if f.Reads(p) && !cl.form.readsAny(c) {
 				d.FixReads = append(d.FixReads, p.Name)
 			}
 		}
 		if fix.Running {
-			d.FixTime = cl.opts.Clock.Rig().Sub(fix.Started)
+			d.FixTime = cl.Opts.Clock.Rig().Sub(fix.Started)
 		}
 	}
 	return d
@@ -631,8 +632,8 @@ func showsEvidence(v steps.Verdict) bool {
 
 // Click selects the check that was clicked.
 func (cl *checklist) Click(_, row int) tea.Cmd {
-	cl.dirty, cl.notice = true, ""
-	cl.clickCheck(row, cl.layout())
+	cl.Dirty, cl.Notice = true, ""
+	cl.clickCheck(row, cl.Layout())
 	return nil
 }
 
@@ -648,7 +649,7 @@ func (cl *checklist) openCheckForm() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	if f, has := cl.book.Tutorial.Cell(c.Check.Fix); has && !cl.form.readsAny(c) && cl.form.readsAny(f) {
+	if f, has := cl.Book.Tutorial.Cell(c.Check.Fix); has && !cl.form.readsAny(c) && cl.form.readsAny(f) {
 		c = f
 	}
 	return cl.form.openFormOf(c)

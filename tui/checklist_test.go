@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // withChecklist is the sample tutorial with four checks, one of which measures, and
@@ -59,7 +60,7 @@ func queued(ids ...string) (events []steps.Event) {
 }
 
 // ends informs a run of a cell from its start to its verdict.
-func (s *screen) ends(run steps.RunID, id string, v steps.Verdict) {
+func (s *driven) ends(run steps.RunID, id string, v steps.Verdict) {
 	s.t.Helper()
 	s.tell(steps.CellStarted{Run: run, Cell: id, At: s.now}, steps.CellEnded{Run: run, Cell: id, At: s.now, Verdict: v})
 }
@@ -142,7 +143,7 @@ func TestChecksRunAgainAfterAFix(t *testing.T) {
 		s.ends(2, "gid-index", steps.Verdict{Grade: steps.Warn, Reason: "By the old MTU."})
 		s.press("f")
 		s.asked("run fix-mtu mtu-equal")
-		s.Model.book = s.book.Apply(steps.CellStarted{Run: 3, Cell: "fix-mtu", At: s.now})
+		s.Model.Book = s.Book.Apply(steps.CellStarted{Run: 3, Cell: "fix-mtu", At: s.now})
 		// What comes of it waits for events, too, so the call is run by itself.
 		if cmd := s.list.recheck(steps.CellEnded{
 			Run: 3, Cell: "fix-mtu", At: s.now, Verdict: steps.Verdict{Grade: c.fix, Reason: name},
@@ -172,15 +173,15 @@ func TestSymptoms(t *testing.T) {
 	s.sees("Locked memory")
 	s.asked()
 	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxSymptom)})
-	if len(s.list.words.text()) > maxSymptom {
-		t.Errorf("%d bytes are kept of a paste", len(s.list.words.text()))
+	if len(s.list.words.Text()) > maxSymptom {
+		t.Errorf("%d bytes are kept of a paste", len(s.list.words.Text()))
 	}
 }
 
 // A pasted log is explained on a page; E shows it again, and explains typed words, too.
 func TestExplainPasted(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
-	s.opts.Explain = func(text string) string {
+	s.Opts.Explain = func(text string) string {
 		return "# What follows\n\n## The MTUs differ\n\nIt says " + strings.Fields(text)[0] +
 			": `railbench doctor mtu-equal`\n"
 	}
@@ -188,12 +189,12 @@ func TestExplainPasted(t *testing.T) {
 	s.sees("then E explains it")
 	s.send(s.send(tea.PasteMsg{Content: "ping\rmessage too long\r"})()) // as terminals send lines
 	s.sees("The MTUs differ", "It says ping")
-	if s.layers.top() != docsLevel {
-		t.Errorf("the top is layer %d", s.layers.top())
+	if s.Layers.Top() != screen.Docs {
+		t.Errorf("the top is layer %d", s.Layers.Top())
 	}
 	s.press("esc")
-	if s.layers.top() != checklistLevel {
-		t.Errorf("after esc the top is layer %d", s.layers.top())
+	if s.Layers.Top() != screen.Checklist {
+		t.Errorf("after esc the top is layer %d", s.Layers.Top())
 	}
 	s.send(s.press("E")())
 	s.press("w")
@@ -219,14 +220,14 @@ func TestWhy(t *testing.T) {
 		})
 	s.sees("w why?")
 	// A WARN has something to explain, too.
-	state := s.book.Cells["ib-write-bw"]
+	state := s.Book.Cells["ib-write-bw"]
 	warned := state
 	warned.Verdict.Grade = steps.Warn
-	s.book.Cells["ib-write-bw"] = warned
+	s.Book.Cells["ib-write-bw"] = warned
 	if !s.list.explainable() {
 		t.Error("w works on a WARN, and the footer does not offer it")
 	}
-	s.book.Cells["ib-write-bw"] = state
+	s.Book.Cells["ib-write-bw"] = state
 	s.press("w")
 	s.asked("run gid-index mtu-equal")
 	s.sees("what could explain \"Bandwidth of one rail\"", "GID indexes", "MTU on both ends")
@@ -235,16 +236,16 @@ func TestWhy(t *testing.T) {
 	s.sees("Bandwidth of one rail")
 }
 
-func newDrill(t *testing.T) *screen {
+func newDrill(t *testing.T) *driven {
 	t.Helper()
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.Model = New(s.fake,
-		Options{
+		screen.Options{
 			Tutorial: withChecklist(),
-			Rig:      Rig{Simulated: true},
-			Terminal: Terminal{Background: Dark},
-			Clock:    Clock{Now: func() time.Time { return s.now }},
-			Drill: Drill{
+			Rig:      screen.Rig{Simulated: true},
+			Terminal: screen.Terminal{Background: screen.Dark},
+			Clock:    screen.Clock{Now: func() time.Time { return s.now }},
+			Drill: screen.Drill{
 				Fault: "fault-of-memlock", Title: "Little memory can be locked", Report: "Cannot allocate memory",
 				Hints: []string{"it is software", "it is on spark-01"},
 			},
@@ -327,15 +328,15 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.ends(5, "mtu-equal", steps.Verdict{Grade: steps.Pass})
 	s.ends(6, "ib-write-bw", steps.Verdict{Grade: steps.Pass, Reason: "92.5 Gb/s."})
 	s.sees("after the fix: PASS", "92.5 Gb/s.", "[6]")
-	if c, _ := s.notebook.selected(); c.ID != "ib-write-bw" || s.layers.has(checklistLevel) {
-		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.layers.has(checklistLevel))
+	if c, _ := s.notebook.selected(); c.ID != "ib-write-bw" || s.Layers.Has(screen.Checklist) {
+		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.Layers.Has(screen.Checklist))
 	}
 }
 
 // f in the box at a drill's end corrects what was found.
 func TestADrillsFaultIsPutRight(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
-	s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: "MTUs differ"}
+	s.Opts.Drill = screen.Drill{Fault: "fault-of-mtu-equal", Title: "MTUs differ"}
 	s.press("C")
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "They differ."})
 	s.sees("Found", "f fix it")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // The messages that commands bring back.
@@ -17,20 +18,15 @@ type (
 	eventsMsg   []steps.Event
 	snapshotMsg meter.Board
 	questionMsg steps.Question
-	askedMsg    struct{ err error } // a call to the session has returned
 	paceMsg     struct{}
-	wroteMsg    string // what became of writing to a runbook's files, or of serving
 )
 
 // framePace is the least time between two frames that only output brought about.
 // Keys are drawn at once.
 const framePace = time.Second / 30
 
-// spinnerPace moves the spinner and the running cell's time.
-const spinnerPace = 100 * time.Millisecond
-
 // waitEvents ends when the session closes: it has no other context to end by.
-func waitEvents(s Session) tea.Cmd {
+func waitEvents(s screen.Session) tea.Cmd {
 	return func() tea.Msg {
 		events, ok := s.Next(context.Background())
 		if !ok {
@@ -68,38 +64,38 @@ func pace(after time.Duration) tea.Cmd {
 // where the session is saved: who has pressed ctrl+s wants to know that it is.
 func (m *Model) tellSaved() tea.Cmd {
 	switch {
-	case m.opts.Runbook.Write != nil && m.opts.ReadOnly == "":
-		write, parts := m.opts.Runbook.Write, m.book.Tutorial.Parts
+	case m.Opts.Runbook.Write != nil && m.Opts.ReadOnly == "":
+		write, parts := m.Opts.Runbook.Write, m.Book.Tutorial.Parts
 		return func() tea.Msg {
 			said, err := write(parts)
 			if err != nil {
 				said = err.Error()
 			}
-			return wroteMsg(said)
+			return screen.WroteMsg(said)
 		}
-	case m.unsaved():
+	case m.Unsaved():
 		return m.saveAs.open(false)
-	case m.book.Saved.Path != "":
-		m.notice = "saved in " + m.book.Saved.Path
+	case m.Book.Saved.Path != "":
+		m.Notice = "saved in " + m.Book.Saved.Path
 	default:
-		m.notice = "nothing has run yet that could be saved"
+		m.Notice = "nothing has run yet that could be saved"
 	}
 	return nil
 }
 
 // serve begins to show the session in browsers, or ends that.
 func (m *Model) serve() tea.Cmd {
-	if m.opts.Viewers.Serve == nil {
-		m.notice = "this session is shown here alone: railbench serve shows one in browsers"
+	if m.Opts.Viewers.Serve == nil {
+		m.Notice = "this session is shown here alone: railbench serve shows one in browsers"
 		return nil
 	}
-	serve := m.opts.Viewers.Serve
+	serve := m.Opts.Viewers.Serve
 	return func() tea.Msg {
 		said, err := serve()
 		if err != nil {
 			said = strings.ReplaceAll(err.Error(), "\n", "; ")
 		}
-		return wroteMsg(said)
+		return screen.WroteMsg(said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -33,7 +34,7 @@ type (
 
 // copies are what leaves the screen: to the clipboard and to the pager.
 type copies struct {
-	*shared
+	*screen.Shared
 	current func() (steps.Cell, bool) // the cell that keys are about
 }
 
@@ -41,33 +42,33 @@ type copies struct {
 // verdict.
 func (cp *copies) copyOutput() tea.Cmd {
 	c, ok := cp.current()
-	state := cp.book.Cells[c.ID]
+	state := cp.Book.Cells[c.ID]
 	switch {
 	case !ok:
-		cp.notice = "select a cell to copy what it printed"
+		cp.Notice = "select a cell to copy what it printed"
 		return nil
 	case state.Run == 0:
-		cp.notice = "it has not run yet"
+		cp.Notice = "it has not run yet"
 		return nil
-	case cp.keyBefore == "y" && state.Log != "":
-		cp.keyBefore, cp.notice = "", "copied the path of its log"+allowed
+	case cp.KeyBefore == "y" && state.Log != "":
+		cp.KeyBefore, cp.Notice = "", "copied the path of its log"+allowed
 		return tea.SetClipboard(state.Log)
 	}
 	verdict := ""
-	if v := state.Verdict; !cp.layers.has(outputLevel) && v.Grade != steps.NotRun && !state.Running {
+	if v := state.Verdict; !cp.Layers.Has(screen.Output) && v.Grade != steps.NotRun && !state.Running {
 		reason := theme.Clean(strings.Join(strings.Fields(v.Reason), " "))
 		verdict = v.Grade.String()
-		if cp.simulated() {
+		if cp.Simulated() {
 			verdict += " SIMULATED"
 		}
 		verdict += "  " + strings.ToValidUTF8(reason[:min(len(reason), maxCopy/2)], "") + "\n"
 	}
 	if state.Output.Len() == 0 && verdict == "" {
-		cp.notice = "it has printed nothing"
+		cp.Notice = "it has printed nothing"
 		return nil
 	}
 	head := ""
-	if cp.simulated() {
+	if cp.Simulated() {
 		head = simulatedHead
 	}
 	texts := texts(c, state.Output)
@@ -80,7 +81,7 @@ func (cp *copies) copyOutput() tea.Cmd {
 		first--
 		size += len(texts[first])
 	}
-	what := plural(len(texts), "line")
+	what := steps.Counted(len(texts), "line")
 	switch n := len(texts) - first; {
 	case first > 0:
 		what = fmt.Sprintf("the last %s of %s lines", steps.Thousands(n), steps.Thousands(len(texts)))
@@ -89,12 +90,12 @@ func (cp *copies) copyOutput() tea.Cmd {
 	case verdict != "":
 		what += " and the verdict"
 	}
-	cp.notice = fmt.Sprintf("copied %s, %s", what, cells.Bytes(uint64(size)))
+	cp.Notice = fmt.Sprintf("copied %s, %s", what, cells.Bytes(uint64(size)))
 	if state.Log != "" {
-		cp.keyBefore = "y"
-		cp.notice += "; y again: its log's path"
+		cp.KeyBefore = "y"
+		cp.Notice += "; y again: its log's path"
 	}
-	cp.notice += allowed
+	cp.Notice += allowed
 	return tea.SetClipboard(head + strings.Join(texts[first:], "") + verdict)
 }
 
@@ -150,10 +151,10 @@ func byNode(c steps.Cell, out steps.Scroll) (all []string) {
 func (cp *copies) copyScript() tea.Cmd {
 	c, ok := cp.current()
 	if !ok {
-		cp.notice = "select a cell to copy its script"
+		cp.Notice = "select a cell to copy its script"
 		return nil
 	}
-	planned, book := cp.opts.Plan.Text, cp.book
+	planned, book := cp.Opts.Plan.Text, cp.Book
 	if planned == nil || book.Rig.Probed.IsZero() {
 		return cp.copied(scriptMsg{"the script of " + c.Title + ", without values", written(c)})
 	}
@@ -182,18 +183,18 @@ func written(c steps.Cell) string {
 // copied hands a script to the terminal, which may refuse without a word: the notice says
 // so.
 func (cp *copies) copied(s scriptMsg) tea.Cmd {
-	cp.dirty = true
+	cp.Dirty = true
 	switch {
 	case s.text == "":
-		cp.notice = "it has no script"
+		cp.Notice = "it has no script"
 		return nil
 	case len(s.text) > maxCopy:
 		// Half a script is worse than none.
-		cp.notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it",
+		cp.Notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it",
 			cells.Bytes(uint64(len(s.text))))
 		return nil
 	}
-	cp.notice = fmt.Sprintf("copied %s, %s%s", s.title, cells.Bytes(uint64(len(s.text))), allowed)
+	cp.Notice = fmt.Sprintf("copied %s, %s%s", s.title, cells.Bytes(uint64(len(s.text))), allowed)
 	return tea.SetClipboard(s.text)
 }
 
@@ -201,25 +202,25 @@ func (cp *copies) copied(s scriptMsg) tea.Cmd {
 // user's pager.
 func (cp *copies) openPager() tea.Cmd {
 	c, ok := cp.current()
-	state := cp.book.Cells[c.ID]
-	open := cp.opts.Programs.Pager
+	state := cp.Book.Cells[c.ID]
+	open := cp.Opts.Programs.Pager
 	switch {
 	case !ok:
-		cp.notice = "select a cell to page through what it printed"
+		cp.Notice = "select a cell to page through what it printed"
 		return nil
 	case state.Output.Len() == 0:
-		cp.notice = "it has printed nothing"
+		cp.Notice = "it has printed nothing"
 		return nil
 	case open == nil:
-		cp.notice = "no pager is available here"
+		cp.Notice = "no pager is available here"
 		return nil
 	}
-	simulated := cp.simulated()
+	simulated := cp.Simulated()
 	return func() tea.Msg {
 		cmd, err := open(state.Log, func() string {
 			text := strings.Join(texts(c, state.Output), "")
 			if n := state.Output.Dropped(); n > 0 {
-				text = fmt.Sprintf("# %s came before these and have been dropped\n", plural(n, "line")) + text
+				text = fmt.Sprintf("# %s came before these and have been dropped\n", steps.Counted(n, "line")) + text
 			}
 			if simulated {
 				text = simulatedHead + text
@@ -232,23 +233,23 @@ func (cp *copies) openPager() tea.Cmd {
 
 // paging gives the terminal to the pager, and takes it back.
 func (cp *copies) paging(msg pagerMsg) tea.Cmd {
-	cp.dirty = true
+	cp.Dirty = true
 	switch {
 	case msg.err != nil:
-		cp.notice = msg.err.Error()
+		cp.Notice = msg.err.Error()
 		return nil
-	case cp.layers.has(questionLevel):
+	case cp.Layers.Has(screen.Question):
 		// It came meanwhile, and may have a deadline.
-		cp.notice = "answer this first; | opens the pager then"
+		cp.Notice = "answer this first; | opens the pager then"
 		return nil
 	}
 	return tea.Exec(msg.cmd, func(err error) tea.Msg { return pagedMsg{err} })
 }
 
 func (cp *copies) paged(msg pagedMsg) tea.Cmd {
-	cp.dirty = true
+	cp.Dirty = true
 	if msg.err != nil {
-		cp.notice = "the pager: " + msg.err.Error()
+		cp.Notice = "the pager: " + msg.err.Error()
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestCopyOutput(t *testing.T) {
 // What is measured on hardware is not called simulated.
 func TestCopyOfARealRig(t *testing.T) {
 	s := start(t, 120, 40)
-	s.opts.Rig.Simulated = false
+	s.Opts.Rig.Simulated = false
 	rig := sampleRig()
 	rig.Simulated = false
 	s.tell(steps.RigProbed{Rig: rig}, steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, passed(1, "gids"))
@@ -104,7 +104,7 @@ func TestCopyScript(t *testing.T) {
 	rig.Probed = s.now
 	s.tell(steps.RigProbed{Rig: rig})
 	answer := "PORT='1'\nshow_gids\n"
-	s.opts.Plan.Text = func(b steps.Notebook, c steps.Cell) string {
+	s.Opts.Plan.Text = func(b steps.Notebook, c steps.Cell) string {
 		if c.ID != "gids" || b.Rig.Name != rig.Name {
 			t.Errorf("asked for %s on %s", c.ID, b.Rig.Name)
 		}
@@ -134,7 +134,7 @@ func TestScriptHasItsValues(t *testing.T) {
 	rig.Probed = s.now
 	gid := "3"
 	planned := 0
-	s.opts.Plan.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
+	s.Opts.Plan.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
 		planned++
 		return []steps.PlannedValues{
 			{Rail: 1, Values: map[string]string{"DEV": "mlx5_0", "GID": gid, "PY": "two\nlines", "NONE": ""}},
@@ -148,7 +148,7 @@ func TestScriptHasItsValues(t *testing.T) {
 	s.tell(steps.RigProbed{Rig: rig})
 	s.sees("GID = 5, 3, 3")
 	for range 10 {
-		s.dirty = true
+		s.Dirty = true
 		s.view()
 	}
 	if planned != 2 {
@@ -174,7 +174,7 @@ func TestPager(t *testing.T) {
 	var log, text string
 	missing := errors.New("neither less nor more is on this machine")
 	fail := missing
-	s.opts.Programs.Pager = func(l string, read func() string) (tea.ExecCommand, error) {
+	s.Opts.Programs.Pager = func(l string, read func() string) (tea.ExecCommand, error) {
 		log, text = l, read()
 		return fakePager{}, fail
 	}

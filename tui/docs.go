@@ -10,37 +10,30 @@ import (
 
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // The pages that railbench carries, such as its glossary, are read in place of the
 // notebook: a list of them, and each as a page that scrolls.
 
-// A Doc is one page.
-type Doc struct {
-	Name, About string // About is what is in it, in a line
-	Text        string // Markdown
-	// Now, if not nil, gives the text whenever the page is opened.
-	Now func() string
-}
-
 // docs is what is read of them.
 type docs struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	list *checklist
 
-	all  []Doc // asked for when they are opened for the first time
-	item int   // the selected one
-	page bool  // it is shown, and not the list
-	top  int   // the first line of it that is seen
+	all  []screen.Doc // asked for when they are opened for the first time
+	item int          // the selected one
+	page bool         // it is shown, and not the list
+	top  int          // the first line of it that is seen
 	// lines is the page, set in so many columns, and chapters where its chapters begin; all are
 	// empty until it is drawn.
 	lines    []string
 	chapters []docChapter
 	width    int
 	current  int         // the chapter that w is about
-	line     line        // what is typed to be looked for
+	line     screen.Line // what is typed to be looked for
 	words    searchWords // that are looked for in all pages
 	found    int         // the line of the page where they were found last; -1 for none
 }
@@ -57,16 +50,16 @@ const docsWidth = 100
 
 // toggleDocs opens the pages where they were left, and closes them.
 func (pg *docs) toggleDocs() tea.Cmd {
-	if pg.layers.has(docsLevel) {
-		pg.layers.drop(docsLevel)
+	if pg.Layers.Has(screen.Docs) {
+		pg.Layers.Drop(screen.Docs)
 		return nil
 	}
 	pg.loadDocs()
 	if len(pg.all) == 0 {
-		pg.notice = "no pages here"
+		pg.Notice = "no pages here"
 		return nil
 	}
-	pg.layers.push(docsLevel)
+	pg.Layers.Push(screen.Docs)
 	return nil
 }
 
@@ -76,12 +69,12 @@ const differencesPage = "differences"
 // loadDocs asks for the pages. That of the differences is of the tutorial that is open, whose
 // numbers stand in the margin.
 func (pg *docs) loadDocs() {
-	if pg.all != nil || pg.opts.Docs == nil {
+	if pg.all != nil || pg.Opts.Docs == nil {
 		return
 	}
-	pg.all = slices.Clone(pg.opts.Docs())
+	pg.all = slices.Clone(pg.Opts.Docs())
 	for i := range pg.all {
-		if own := pg.opts.Tutorial.DifferencesPage(); own != "" && pg.all[i].Name == differencesPage {
+		if own := pg.Opts.Tutorial.DifferencesPage(); own != "" && pg.all[i].Name == differencesPage {
 			pg.all[i].Text = own
 		}
 	}
@@ -89,7 +82,7 @@ func (pg *docs) loadDocs() {
 
 // openDoc shows a page by its place in the list.
 func (pg *docs) openDoc(i int) tea.Cmd {
-	pg.layers.push(docsLevel)
+	pg.Layers.Push(screen.Docs)
 	pg.chooseDoc(i)
 	pg.page = true
 	return nil
@@ -98,13 +91,13 @@ func (pg *docs) openDoc(i int) tea.Cmd {
 // explained shows a page that was made for a text.
 func (pg *docs) explained(text string) tea.Cmd {
 	pg.loadDocs()
-	i := slices.IndexFunc(pg.all, func(d Doc) bool { return d.Name == explanation })
+	i := slices.IndexFunc(pg.all, func(d screen.Doc) bool { return d.Name == explanation })
 	if i < 0 {
 		i = len(pg.all)
-		pg.all = append(pg.all, Doc{Name: explanation, About: "of the last text that was looked at"})
+		pg.all = append(pg.all, screen.Doc{Name: explanation, About: "of the last text that was looked at"})
 	}
-	pg.all[i].Text, pg.dirty = text, true
-	pg.layers.drop(symptomLevel)
+	pg.all[i].Text, pg.Dirty = text, true
+	pg.Layers.Drop(screen.Symptom)
 	return pg.openDoc(i)
 }
 
@@ -138,7 +131,7 @@ func (pg *docs) turnDocs(lines int) tea.Cmd {
 // chapterInSight chooses the first chapter whose heading is seen; where none is, the one whose
 // text is.
 func (pg *docs) chapterInSight() {
-	pg.docLines(pg.layout().noteWidth)
+	pg.docLines(pg.Layout().NoteWidth)
 	for i, c := range pg.chapters {
 		if c.line > pg.top && (i == 0 || c.line >= pg.top+pg.docsRoom()) {
 			break
@@ -161,13 +154,13 @@ func (pg *docs) chapter() docChapter {
 // nextChapter goes to another chapter, and shows its heading.
 func (pg *docs) nextChapter(way int) tea.Cmd {
 	if !pg.page {
-		pg.notice = "enter opens the page first"
+		pg.Notice = "enter opens the page first"
 		return nil
 	}
-	pg.docLines(pg.layout().noteWidth)
+	pg.docLines(pg.Layout().NoteWidth)
 	to := pg.current + way
 	if to < 0 || to >= len(pg.chapters) {
-		pg.notice = map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0]
+		pg.Notice = map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0]
 		return nil
 	}
 	pg.current = to
@@ -179,11 +172,11 @@ func (pg *docs) nextChapter(way int) tea.Cmd {
 func (pg *docs) proveChapter() tea.Cmd {
 	c := pg.chapter()
 	if len(c.checks) == 0 {
-		pg.notice = "no check is named here: n goes on to the next chapter"
+		pg.Notice = "no check is named here: n goes on to the next chapter"
 		return nil
 	}
 	cmd := pg.list.openChecklist()
-	pg.layers.drop(docsLevel)
+	pg.Layers.Drop(screen.Docs)
 	pg.list.showOnly(c.checks, c.title, "")
 	return tea.Batch(cmd, pg.list.checkAll())
 }
@@ -202,7 +195,7 @@ func (pg *docs) leaveDocs() tea.Cmd {
 		return nil
 	}
 	if !pg.page || pg.all[pg.item].Name == explanation {
-		pg.layers.drop(docsLevel)
+		pg.Layers.Drop(screen.Docs)
 	}
 	pg.page = false
 	return nil
@@ -211,14 +204,14 @@ func (pg *docs) leaveDocs() tea.Cmd {
 // docsHead is how many lines stand above the list or the page.
 const docsHead = 2
 
-func (pg *docs) docsRoom() int { return max(1, pg.layout().noteHeight-docsHead) }
+func (pg *docs) docsRoom() int { return max(1, pg.Layout().NoteHeight-docsHead) }
 
 // docsEnd is how far one can go: lines of a page, or pages of the list.
 func (pg *docs) docsEnd() int {
 	if !pg.page {
 		return len(pg.all)
 	}
-	return max(0, len(pg.docLines(pg.layout().noteWidth))-pg.docsRoom())
+	return max(0, len(pg.docLines(pg.Layout().NoteWidth))-pg.docsRoom())
 }
 
 // docLines is the page, set once for each width.
@@ -238,7 +231,7 @@ func (pg *docs) setDoc(item, width int) (lines []string, chapters []docChapter) 
 			title, _, _ = strings.Cut(title, "\n")
 			chapters = append(chapters, docChapter{title, len(lines), pg.checksNamed(text)})
 		}
-		lines = append(lines, cells.Prose(text, pg.styles, min(width, docsWidth))...)
+		lines = append(lines, cells.Prose(text, pg.Styles, min(width, docsWidth))...)
 		lines = append(lines, "")
 	}
 	return lines, chapters
@@ -268,7 +261,7 @@ func (pg *docs) checksNamed(text string) []string {
 	var ids []string
 	for _, found := range doctored.Regexp().FindAllStringSubmatch(text, -1) {
 		for id := range strings.FieldsSeq(found[1]) {
-			if c, ok := pg.book.Tutorial.Cell(id); ok && c.Check.Any() && !slices.Contains(ids, id) {
+			if c, ok := pg.Book.Tutorial.Cell(id); ok && c.Check.Any() && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -277,8 +270,8 @@ func (pg *docs) checksNamed(text string) []string {
 }
 
 // Draw is the list or a page, exactly height lines of width columns.
-func (pg *docs) Draw(width, height int) picture {
-	k := pg.styles
+func (pg *docs) Draw(width, height int) screen.Picture {
+	k := pg.Styles
 	room := max(1, height-docsHead)
 	left, right := k.Focus.Render("railbench's pages"), ""
 	body := pg.docList(width - 1)
@@ -291,10 +284,10 @@ func (pg *docs) Draw(width, height int) picture {
 		left = k.Focus.Render(theme.Clean(pg.all[pg.item].Name))
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
-	bar := scrollBar(pg.styles, top, len(body), room)
+	bar := screen.ScrollBar(pg.Styles, top, len(body), room)
 	switch {
-	case pg.layers.has(docsFindLevel):
-		left = k.Accent.Render("/") + pg.line.view(k, k.Accent, width/2)
+	case pg.Layers.Has(screen.DocsWords):
+		left = k.Accent.Render("/") + pg.line.View(k, k.Accent, width/2)
 	case pg.page && pg.words.text != "":
 		left += "  " + k.Accent.Render("/"+theme.Clean(pg.words.text))
 	}
@@ -304,12 +297,12 @@ func (pg *docs) Draw(width, height int) picture {
 		if at := top + i; at < len(body) {
 			text = body[at]
 			if pg.page {
-				text = pg.words.marked(pg.styles, text)
+				text = pg.words.marked(pg.Styles, text)
 			}
 		}
 		lines = append(lines, theme.Pad(text, width-1)+bar[i])
 	}
-	return picture{lines: lines[:min(len(lines), height)]}
+	return screen.Picture{Lines: lines[:min(len(lines), height)]}
 }
 
 // docMarked has a sign before the heading of the chapter that w is about, and its checks
@@ -321,15 +314,15 @@ func (pg *docs) docMarked(lines []string) []string {
 	}
 	lines = slices.Clone(lines)
 	heading := strings.TrimRight(ansi.Strip(lines[c.line]), " ")
-	lines[c.line] = pg.styles.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
-		pg.styles.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, pg.width-2-ansi.StringWidth(heading)),
+	lines[c.line] = pg.Styles.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
+		pg.Styles.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, pg.width-2-ansi.StringWidth(heading)),
 			"…"))
 	return lines
 }
 
 // docList is a line for each page.
 func (pg *docs) docList(width int) []string {
-	k := pg.styles
+	k := pg.Styles
 	names := 0
 	for _, d := range pg.all {
 		names = max(names, len(d.Name))

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -14,8 +15,8 @@ type docsFind struct{ *docs }
 
 // typeFind begins to type what is looked for in all pages.
 func (pg *docs) typeFind() tea.Cmd {
-	pg.line = newLine(maxSearchWords)
-	pg.layers.push(docsFindLevel)
+	pg.line = screen.NewLine(maxSearchWords)
+	pg.Layers.Push(screen.DocsWords)
 	return nil
 }
 
@@ -23,30 +24,30 @@ func (pg *docs) typeFind() tea.Cmd {
 func (df *docsFind) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		df.layers.drop(docsFindLevel)
+		df.Layers.Drop(screen.DocsWords)
 	case "enter":
-		df.layers.drop(docsFindLevel)
-		df.words, df.found = newSearchWords(strings.TrimSpace(df.line.text())), -1
+		df.Layers.Drop(screen.DocsWords)
+		df.words, df.found = newSearchWords(strings.TrimSpace(df.line.Text())), -1
 		if df.words.text != "" {
 			return df.nextPlace(1)
 		}
 	default:
-		df.line.key(msg)
+		df.line.Key(msg)
 	}
 	return nil
 }
 
 // Paste adds to the words.
 func (df *docsFind) Paste(text string) tea.Cmd {
-	df.line.paste(firstLine(text))
+	df.line.Paste(screen.FirstLine(text))
 	return nil
 }
 
 // Bindings are what the footer says.
-func (df *docsFind) Bindings() []chapter {
-	return []chapter{{"search", []binding{
-		on("enter", "go to the first place", "enter").brief(1, "enter", "find"),
-		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").brief(2, "esc", "leave"),
+func (df *docsFind) Bindings() []screen.Chapter {
+	return []screen.Chapter{{Title: "search", Bindings: []screen.Binding{
+		on("enter", "go to the first place", "enter").Brief(1, "enter", "find"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").Brief(2, "esc", "leave"),
 	}}}
 }
 
@@ -60,7 +61,7 @@ func (pg *docs) onward(way int) tea.Cmd {
 
 // nextPlace opens the next page that has the words, at the line below the top of the one that is open.
 func (pg *docs) nextPlace(way int) tea.Cmd {
-	width := pg.layout().noteWidth - 1
+	width := pg.Layout().NoteWidth - 1
 	from := -1
 	switch {
 	case pg.found >= 0 && pg.page:
@@ -84,7 +85,7 @@ func (pg *docs) nextPlace(way int) tea.Cmd {
 			from = 1 << 30
 		}
 	}
-	pg.notice = "no page has " + theme.Clean(pg.words.text)
+	pg.Notice = "no page has " + theme.Clean(pg.words.text)
 	return nil
 }
 

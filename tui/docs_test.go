@@ -9,12 +9,13 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
-func withDocs(t *testing.T, w, h int) *screen {
+func withDocs(t *testing.T, w, h int) *driven {
 	s := start(t, w, h)
-	s.opts.Docs = func() []Doc {
-		return []Doc{
+	s.Opts.Docs = func() []screen.Doc {
+		return []screen.Doc{
 			{
 				Name: "keys", About: "every key",
 				Text: "# Keys\n\n| key | what |\n|---|---|\n| `a` | " +
@@ -127,8 +128,8 @@ func TestDocsAtEverySize(t *testing.T) {
 func TestChaptersRunTheirChecks(t *testing.T) {
 	s := newScreen(t, withChecklist(), 80, 24)
 	s.tell(connected()...)
-	s.opts.Docs = func() []Doc {
-		return []Doc{{
+	s.Opts.Docs = func() []screen.Doc {
+		return []screen.Doc{{
 			Name: "troubleshooting", About: "what to do",
 			Text: "# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
 				"## Slow\n\n**Confirm:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +

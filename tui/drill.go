@@ -9,15 +9,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
-
-// A Drill is a secret fault, to be found from a user's report.
-type Drill struct {
-	Fault, Title string
-	Report       string   // what a user of the rig says
-	Hints        []string // each says more than the one before
-}
 
 // What a drill costs, of 100 points. Running every check costs nearly all of them, so thinking first pays
 // off.
@@ -31,8 +25,8 @@ const (
 
 // drill is when a drill began, how long it took once it is over, and what it cost.
 type drill struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	list *checklist
 
 	began     time.Time
@@ -44,11 +38,11 @@ type drill struct {
 }
 
 // drilling reports whether a drill goes on.
-func (dr *drill) drilling() bool { return dr.opts.Drill.Fault != "" && dr.found == 0 }
+func (dr *drill) drilling() bool { return dr.Opts.Drill.Fault != "" && dr.found == 0 }
 
 // pay takes the price of a cell that has begun to run, or that was asked for at the end.
 func (dr *drill) pay(id string) {
-	c, ok := dr.book.Tutorial.Cell(id)
+	c, ok := dr.Book.Tutorial.Cell(id)
 	switch {
 	case !ok || !dr.drilling():
 	case c.Check.Any():
@@ -63,7 +57,7 @@ func (dr *drill) pay(id string) {
 func (dr *drill) score() int {
 	took := dr.found
 	if took == 0 {
-		took = dr.opts.Clock.Now().Sub(dr.began)
+		took = dr.Opts.Clock.Now().Sub(dr.began)
 	}
 	return max(0, drillPoints-dr.spent-int(took/time.Minute)*minutePrice)
 }
@@ -75,13 +69,13 @@ func (m *Model) DrillUsed() (checks, hints int) { return m.drill.checksRun, m.dr
 func (dr *drill) hint() tea.Cmd {
 	switch {
 	case !dr.drilling():
-		dr.notice = "hints are for drills: railbench drill"
-	case dr.hinted == len(dr.opts.Drill.Hints):
-		dr.notice = "no other hint: " + dr.lastHint()
+		dr.Notice = "hints are for drills: railbench drill"
+	case dr.hinted == len(dr.Opts.Drill.Hints):
+		dr.Notice = "no other hint: " + dr.lastHint()
 	default:
 		dr.hinted++
 		dr.spent += hintPrice
-		dr.notice = "hint: " + dr.lastHint()
+		dr.Notice = "hint: " + dr.lastHint()
 	}
 	return nil
 }
@@ -91,7 +85,7 @@ func (dr *drill) lastHint() string {
 	if dr.hinted == 0 {
 		return ""
 	}
-	return dr.opts.Drill.Hints[dr.hinted-1]
+	return dr.Opts.Drill.Hints[dr.hinted-1]
 }
 
 // drillHint stands behind what was reported.
@@ -107,31 +101,31 @@ func (dr *drill) drilled(e steps.CellEnded) {
 	if !dr.drilling() || !hasProblem(e.Verdict.Grade) {
 		return
 	}
-	c, ok := dr.book.Tutorial.Cell(e.Cell)
-	if !ok || !slices.Contains(c.Check.Finds, dr.opts.Drill.Fault) {
+	c, ok := dr.Book.Tutorial.Cell(e.Cell)
+	if !ok || !slices.Contains(c.Check.Finds, dr.Opts.Drill.Fault) {
 		return
 	}
 	// Some faults make a measurement INCONCLUSIVE, and that is how it finds them: but not one that was interrupted, nor a
 	// check that only looks.
-	if e.Verdict.Grade == steps.Inconclusive && (!c.Check.Measures || dr.interrupted == e.Run) {
+	if e.Verdict.Grade == steps.Inconclusive && (!c.Check.Measures || dr.Interrupted == e.Run) {
 		return
 	}
-	for _, id := range dr.book.Queue { // running every check costs the same wherever the fault is found
+	for _, id := range dr.Book.Queue { // running every check costs the same wherever the fault is found
 		dr.pay(id)
 	}
-	dr.found = max(time.Second, dr.opts.Clock.Now().Sub(dr.began))
-	dr.layers.push(drillLevel)
+	dr.found = max(time.Second, dr.Opts.Clock.Now().Sub(dr.began))
+	dr.Layers.Push(screen.DrillEnd)
 	dr.foundBy = c.ID
 }
 
 // Key goes on after the end of a drill; f fixes what was found.
 func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
-	dr.layers.drop(drillLevel)
+	dr.Layers.Drop(screen.DrillEnd)
 	if msg.String() != "f" {
 		return nil
 	}
-	dr.layers.push(checklistLevel)
-	dr.layers.drop(symptomLevel, outputLevel)
+	dr.Layers.Push(screen.Checklist)
+	dr.Layers.Drop(screen.Symptom, screen.Output)
 	dr.list.checkingAll = false
 	dr.list.showAll()
 	dr.list.chooseCheck(dr.foundBy)
@@ -139,22 +133,23 @@ func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // Draw is what is said at the end of a drill.
-func (dr *drill) Draw(width, _ int) picture {
-	width = min(boxWidth, width)
-	k := dr.styles
-	c, _ := dr.book.Tutorial.Cell(dr.foundBy)
+func (dr *drill) Draw(width, _ int) screen.Picture {
+	width = min(screen.BoxWidth, width)
+	k := dr.Styles
+	c, _ := dr.Book.Tutorial.Cell(dr.foundBy)
 	say := func(text string) []string { return theme.Wrap(text, width, "", "") }
 	lines := say(fmt.Sprintf("%s, after %s.",
-		k.Strong.Render(theme.Clean(dr.opts.Drill.Title)), cells.Seconds(dr.found)))
+		k.Strong.Render(theme.Clean(dr.Opts.Drill.Title)), cells.Seconds(dr.found)))
 	lines = append(lines, say(fmt.Sprintf("%s of %d points: %s and %s.",
-		k.Focus.Render(fmt.Sprint(dr.score())), drillPoints, plural(dr.checksRun, "check"), plural(dr.hinted, "hint")))...)
-	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+dr.opts.Drill.Fault+"; the check \""+
+		k.Focus.Render(fmt.Sprint(dr.score())), drillPoints, steps.Counted(dr.checksRun, "check"),
+		steps.Counted(dr.hinted, "hint")))...)
+	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+dr.Opts.Drill.Fault+"; the check \""+
 		theme.Clean(c.Title)+"\" found it."))...)
 	keys := k.Focus.Render("any key") + " go on"
-	if c.Check.Cures(dr.book.Cells[c.ID].Verdict) != "" {
+	if c.Check.Cures(dr.Book.Cells[c.ID].Verdict) != "" {
 		keys = k.Focus.Render("f") + " fix it   " + keys
 	}
-	return picture{lines: append(lines, "", keys), title: "Found", columns: width}
+	return screen.Picture{Lines: append(lines, "", keys), Title: "Found", Columns: width}
 }
 
 // Score is what is left of a drill's points.

@@ -9,10 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
-func (s *screen) script(id string) string {
-	c, ok := s.book.Tutorial.Cell(id)
+func (s *driven) script(id string) string {
+	c, ok := s.Book.Tutorial.Cell(id)
 	if !ok || len(c.Roles) == 0 {
 		return ""
 	}
@@ -30,7 +31,7 @@ func TestEditAScript(t *testing.T) {
 	if got := s.script("gids"); got != "timeout 5 show_gids\n" {
 		t.Errorf("the script is %q", got)
 	}
-	if c, _ := s.book.Tutorial.Cell("gids"); !c.Edited {
+	if c, _ := s.Book.Tutorial.Cell("gids"); !c.Edited {
 		t.Error("it is not marked as edited")
 	}
 	s.press("z")
@@ -73,8 +74,8 @@ func TestEditKeepsWhatIsNotShown(t *testing.T) {
 			}
 		}
 		s := newScreen(t, tutorial, 100, 40)
-		if s.press("3", "end", "E"); (!s.layers.has(editorLevel)) != (name == "long") {
-			t.Fatalf("%s: is it open? %t", name, s.layers.has(editorLevel))
+		if s.press("3", "end", "E"); (!s.Layers.Has(screen.Editor)) != (name == "long") {
+			t.Fatalf("%s: is it open? %t", name, s.Layers.Has(screen.Editor))
 		}
 		if name == "long" {
 			s.sees("too long to be edited here")
@@ -84,7 +85,7 @@ func TestEditKeepsWhatIsNotShown(t *testing.T) {
 		s.send(editedMsg{func() string { return long }, nil})
 		s.sees("it is as it was")
 		s.press("esc")
-		if c, _ := s.book.Tutorial.Cell("gids"); c.Edited || c.Roles[0].Script != script {
+		if c, _ := s.Book.Tutorial.Cell("gids"); c.Edited || c.Roles[0].Script != script {
 			t.Errorf("%s: edited %t: %q", name, c.Edited, c.Roles[0].Script)
 		}
 	}
@@ -113,7 +114,7 @@ func TestEditTheOtherScript(t *testing.T) {
 	s.sees("client", "if true")
 	s.types("set -e; ")
 	s.press("esc")
-	c, _ := s.book.Tutorial.Cell("ib-write-bw")
+	c, _ := s.Book.Tutorial.Cell("ib-write-bw")
 	if got := c.Roles[1].Script; got != "set -e; if true; then\n\tib_write_bw \\\n\t\t-F\nfi\n" {
 		t.Errorf("the script is %q", got)
 	}
@@ -134,7 +135,7 @@ func TestScratchCells(t *testing.T) {
 		t.Errorf("the script is %q", got)
 	}
 	place := func() steps.Where {
-		c, _ := s.book.Tutorial.Cell("scratch-1")
+		c, _ := s.Book.Tutorial.Cell("scratch-1")
 		return c.Roles[0].On
 	}
 	for _, want := range []steps.Where{steps.OnPeer, steps.OnBoth, steps.OnHere} {
@@ -144,7 +145,7 @@ func TestScratchCells(t *testing.T) {
 		}
 	}
 	s.press("m")
-	if c, _ := s.book.Tutorial.Cell("scratch-1"); !c.Note() || c.Prose != "uptime\n" {
+	if c, _ := s.Book.Tutorial.Cell("scratch-1"); !c.Note() || c.Prose != "uptime\n" {
 		t.Errorf("no note: %+v", c)
 	}
 	s.fake.took()
@@ -191,16 +192,16 @@ func TestHide(t *testing.T) {
 	s.press("d", "d")
 	s.sees("(1 hidden)")
 	s.seesNot("Bandwidth of one rail")
-	if s.book.Cells["ib-write-bw"].Verdict.Grade != steps.Pass {
+	if s.Book.Cells["ib-write-bw"].Verdict.Grade != steps.Pass {
 		t.Error("its result is gone")
 	}
-	if slices.ContainsFunc(s.book.Tutorial.Main(), func(c steps.Cell) bool { return c.ID == "ib-write-bw" }) {
+	if slices.ContainsFunc(s.Book.Tutorial.Main(), func(c steps.Cell) bool { return c.ID == "ib-write-bw" }) {
 		t.Error("A would run it")
 	}
 	// A cell that is added stands where it would without the hidden one.
 	s.press("home", "b", "esc")
 	var ids []string
-	for _, c := range s.book.Tutorial.CellsOf("baseline") {
+	for _, c := range s.Book.Tutorial.CellsOf("baseline") {
 		ids = append(ids, c.ID)
 	}
 	if !slices.Equal(ids, []string{"ib-write-bw", "scratch-1", "ib-write-lat"}) {
@@ -257,7 +258,7 @@ func TestTrust(t *testing.T) {
 	}
 	s.press("T")
 	s.asked()
-	if !s.Model.scripts[c.ID] {
+	if !s.Model.Scripts[c.ID] {
 		t.Error("its script is folded still")
 	}
 	s.press("s", "T") // another key in between: it is shown again
@@ -282,7 +283,7 @@ func TestEditorTakesAnything(t *testing.T) {
 func TestOwnEditor(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	given := ""
-	s.opts.Programs.Editor = func(text string) (tea.ExecCommand, func() string, error) {
+	s.Opts.Programs.Editor = func(text string) (tea.ExecCommand, func() string, error) {
 		given = text
 		return nil, func() string { return "date\n" }, nil
 	}
@@ -316,7 +317,7 @@ func TestQuestionsWaitForTheWriter(t *testing.T) {
 			Change: &steps.ChangeQuestion{Title: "Make a bond"},
 			Answer: func(string, bool) { answered = true },
 		}))
-		if !s.layers.typing() {
+		if !s.Layers.Typing() {
 			t.Errorf("%s: nobody is writing", name)
 		}
 		s.seesNot("Change the network?")
@@ -343,7 +344,7 @@ func TestWriteToTheRunbook(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	var got []steps.Part
 	var fails error
-	s.opts.Runbook.Write = func(parts []steps.Part) (string, error) {
+	s.Opts.Runbook.Write = func(parts []steps.Part) (string, error) {
 		got = parts
 		return "written to mine.md (1 cell)", fails
 	}
@@ -392,7 +393,7 @@ func TestEditRunAndGoOn(t *testing.T) {
 	s.types("true; ")
 	s.press("shift+enter")
 	s.asked("edit devices: interfaces devices rail-map", "run interfaces")
-	if c, _ := s.notebook.selected(); c.ID != "devices" || s.layers.has(editorLevel) {
+	if c, _ := s.notebook.selected(); c.ID != "devices" || s.Layers.Has(screen.Editor) {
 		t.Errorf("%s is selected", c.ID)
 	}
 }

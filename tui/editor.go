@@ -10,13 +10,14 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // editor is the layer in which a cell's script, or a note's text, is edited.
 type editor struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	notebook *notebook
 	edits    *cellEdits
 	edited
@@ -46,7 +47,7 @@ func (ed *editor) editRole(c steps.Cell, role int) {
 		text = c.Roles[role].Script
 	}
 	if tooLong(text) {
-		ed.notice = "it is too long to be edited here: edit the file that it is from"
+		ed.Notice = "it is too long to be edited here: edit the file that it is from"
 		return
 	}
 	area := textarea.New()
@@ -66,9 +67,9 @@ func (ed *editor) editRole(c steps.Cell, role int) {
 	if c.Part == "" {
 		ed.part = ed.notebook.open().ID
 	}
-	ed.layers.drop(outputLevel)
-	ed.layers.push(editorLevel)
-	ed.follow = false
+	ed.Layers.Drop(screen.Output)
+	ed.Layers.Push(screen.Editor)
+	ed.Follow = false
 	ed.fitEditor()
 	ed.dressEditor()
 	ed.area.Focus() // its command makes the cursor blink, which an idle screen pays for
@@ -81,25 +82,25 @@ const maxScript = 64 << 10
 const maxLines = 9999
 
 func (ed *editor) fitEditor() {
-	if !ed.layers.has(editorLevel) {
+	if !ed.Layers.Has(screen.Editor) {
 		return
 	}
-	l := ed.layout()
-	ed.area.SetWidth(max(8, l.noteWidth-1))
-	ed.area.SetHeight(max(1, l.noteHeight-2))
+	l := ed.Layout()
+	ed.area.SetWidth(max(8, l.NoteWidth-1))
+	ed.area.SetHeight(max(1, l.NoteHeight-2))
 }
 
 // dressEditor gives the text area the screen's colours, and none where it has none.
 func (ed *editor) dressEditor() {
-	if !ed.layers.has(editorLevel) {
+	if !ed.Layers.Has(screen.Editor) {
 		return
 	}
 	style := textarea.StyleState{
-		LineNumber: ed.styles.Dim.Style, CursorLineNumber: ed.styles.Accent.Style, EndOfBuffer: ed.styles.Faint.Style,
+		LineNumber: ed.Styles.Dim.Style, CursorLineNumber: ed.Styles.Accent.Style, EndOfBuffer: ed.Styles.Faint.Style,
 	}
 	ed.area.SetStyles(textarea.Styles{
 		Focused: style, Blurred: style,
-		Cursor: textarea.CursorStyle{Color: ed.styles.Accent.GetForeground()},
+		Cursor: textarea.CursorStyle{Color: ed.Styles.Accent.GetForeground()},
 	})
 }
 
@@ -164,9 +165,9 @@ type (
 
 // otherEditor hands what was typed to the user's own editor.
 func (ed *editor) otherEditor() tea.Cmd {
-	open, text := ed.opts.Programs.Editor, ed.text()
+	open, text := ed.Opts.Programs.Editor, ed.text()
 	if open == nil {
-		ed.notice = "no other editor is available here"
+		ed.Notice = "no other editor is available here"
 		return nil
 	}
 	return func() tea.Msg {
@@ -177,13 +178,13 @@ func (ed *editor) otherEditor() tea.Cmd {
 
 // handOver gives the terminal to the user's editor.
 func (ed *editor) handOver(msg editorMsg) tea.Cmd {
-	ed.dirty = true
+	ed.Dirty = true
 	switch {
 	case msg.err != nil:
-		ed.notice = msg.err.Error()
+		ed.Notice = msg.err.Error()
 		return nil
-	case ed.layers.has(questionLevel) || !ed.layers.has(editorLevel):
-		ed.notice = "the editor was not opened: something else came meanwhile"
+	case ed.Layers.Has(screen.Question) || !ed.Layers.Has(screen.Editor):
+		ed.Notice = "the editor was not opened: something else came meanwhile"
 		return nil
 	}
 	return tea.Exec(msg.run, func(err error) tea.Msg { return editedMsg{msg.read, err} })
@@ -191,13 +192,13 @@ func (ed *editor) handOver(msg editorMsg) tea.Cmd {
 
 // takeOver shows what the user's editor has made of the text; esc keeps it.
 func (ed *editor) takeOver(msg editedMsg) tea.Cmd {
-	ed.dirty = true
+	ed.Dirty = true
 	switch {
 	case msg.err != nil:
-		ed.notice = "the editor: " + msg.err.Error() + "; the text is as it was"
-	case !ed.layers.has(editorLevel):
+		ed.Notice = "the editor: " + msg.err.Error() + "; the text is as it was"
+	case !ed.Layers.Has(screen.Editor):
 	case tooLong(msg.read()):
-		ed.notice = "the editor: the text has become too long to be a cell's; it is as it was"
+		ed.Notice = "the editor: the text has become too long to be a cell's; it is as it was"
 	default:
 		ed.area.SetValue(strings.TrimSuffix(msg.read(), "\n"))
 		ed.area.MoveToBegin()
@@ -208,9 +209,9 @@ func (ed *editor) takeOver(msg editedMsg) tea.Cmd {
 // nextScript goes to the cell's next script, and keeps this one.
 func (ed *editor) nextScript() tea.Cmd {
 	cmd := ed.keepEdit()
-	c, ok := ed.book.Tutorial.Cell(ed.cell)
+	c, ok := ed.Book.Tutorial.Cell(ed.cell)
 	if !ok || len(c.Roles) < 2 {
-		ed.notice = "it has one script"
+		ed.Notice = "it has one script"
 		return cmd
 	}
 	// What was kept comes back as an event; the other script is as it was.
@@ -224,7 +225,7 @@ func (ed *editor) nextScript() tea.Cmd {
 
 // keepEdit puts what was typed into the cell, and closes the editor.
 func (ed *editor) keepEdit() tea.Cmd {
-	ed.layers.drop(editorLevel)
+	ed.Layers.Drop(screen.Editor)
 	text := ed.text()
 	if text == ed.was {
 		return nil
@@ -246,23 +247,23 @@ func (ed *editor) keepEdit() tea.Cmd {
 }
 
 // Draw is the editor, exactly as large as the notebook.
-func (ed *editor) Draw(width, height int) picture {
-	c, _ := ed.book.Tutorial.Cell(ed.cell)
-	title := " " + ed.styles.Focus.Render(theme.Clean(c.Title)) + ed.styles.Dim.Render(" · edit")
+func (ed *editor) Draw(width, height int) screen.Picture {
+	c, _ := ed.Book.Tutorial.Cell(ed.cell)
+	title := " " + ed.Styles.Focus.Render(theme.Clean(c.Title)) + ed.Styles.Dim.Render(" · edit")
 	if ed.role < len(c.Roles) {
 		one := c
 		one.Roles, one.EachRail = c.Roles[ed.role:ed.role+1], false
-		title += ed.styles.Dim.Render(" " + cells.Places(one, ed.names()))
+		title += ed.Styles.Dim.Render(" " + cells.Places(one, ed.Names()))
 	}
 	right := ""
 	if ed.text() != ed.was {
-		right = ed.styles.Accent.Render("changed ")
+		right = ed.Styles.Accent.Render("changed ")
 	}
 	lines := []string{theme.Pad(theme.Sides(title, right, width), width), strings.Repeat(" ", width)}
 	for line := range strings.SplitSeq(ed.area.View(), "\n") {
 		lines = append(lines, theme.Pad(" "+line, width))
 	}
-	return picture{lines: fill(lines, height, width)}
+	return screen.Picture{Lines: screen.Fill(lines, height, width)}
 }
 
 // Paste puts a text in at the cursor.

@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // fakeSession records what it is asked for and says what a test sends.
@@ -98,23 +99,23 @@ func (f *fakeSession) took() []string {
 	return calls
 }
 
-// screen drives a Model as Bubble Tea would, without a terminal or a clock.
-type screen struct {
+// driven drives a Model as Bubble Tea would, without a terminal or a clock.
+type driven struct {
 	*Model
 	t    testing.TB
 	fake *fakeSession
 	now  time.Time
 }
 
-func newScreen(t testing.TB, tutorial steps.Tutorial, width, height int) *screen {
+func newScreen(t testing.TB, tutorial steps.Tutorial, width, height int) *driven {
 	t.Helper()
-	s := &screen{t: t, fake: newFake(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	s.Model = New(s.fake, Options{
+	s := &driven{t: t, fake: newFake(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s.Model = New(s.fake, screen.Options{
 		Tutorial: tutorial,
 		Params:   sampleParams(),
-		Rig:      Rig{Simulated: true, Name: "sim", Hint: "Your own rig: railbench --peer USER@HOST."},
-		Terminal: Terminal{Background: Dark},
-		Clock:    Clock{Now: func() time.Time { return s.now }},
+		Rig:      screen.Rig{Simulated: true, Name: "sim", Hint: "Your own rig: railbench --peer USER@HOST."},
+		Terminal: screen.Terminal{Background: screen.Dark},
+		Clock:    screen.Clock{Now: func() time.Time { return s.now }},
 	})
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
 	return s
@@ -122,17 +123,17 @@ func newScreen(t testing.TB, tutorial steps.Tutorial, width, height int) *screen
 
 // send updates with a message and runs the calls to the session that come of it.
 // Commands that wait (for events, boards, time) are left alone.
-func (s *screen) send(msg tea.Msg) tea.Cmd {
+func (s *driven) send(msg tea.Msg) tea.Cmd {
 	s.t.Helper()
 	_, cmd := s.Update(msg)
-	for s.asking && cmd != nil {
+	for s.Asking && cmd != nil {
 		_, cmd = s.Update(cmd())
 	}
 	return cmd
 }
 
 // press sends keys by name: "enter", "ctrl+c", "shift+enter", "x".
-func (s *screen) press(names ...string) tea.Cmd {
+func (s *driven) press(names ...string) tea.Cmd {
 	s.t.Helper()
 	var cmd tea.Cmd
 	for _, n := range names {
@@ -171,13 +172,13 @@ func keyPress(name string) tea.KeyPressMsg {
 }
 
 // report folds events and lets the frame's pace pass.
-func (s *screen) tell(events ...steps.Event) {
+func (s *driven) tell(events ...steps.Event) {
 	s.t.Helper()
 	s.Update(eventsMsg(events))
 	s.Update(paceMsg{})
 }
 
-func (s *screen) view() string { return s.View().Content }
+func (s *driven) view() string { return s.View().Content }
 
 // sampleParams are one of each kind; ib-write-bw reads the first two.
 func sampleParams() []steps.Param {

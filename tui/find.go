@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -18,8 +19,8 @@ import (
 
 // finder is what is looked for in the notebook, while it is typed and after that.
 type finder struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	notebook *notebook
 	output   *output
 	lookup   lookup
@@ -27,7 +28,7 @@ type finder struct {
 
 // lookup is what is looked for, and where it is.
 type lookup struct {
-	line   line // the words as they are typed
+	line   screen.Line // the words as they are typed
 	words  searchWords
 	hits   []match
 	at     int // the one that is shown
@@ -47,19 +48,19 @@ type match struct {
 
 // typeFind begins to type what is looked for.
 func (fi *finder) typeFind() tea.Cmd {
-	fi.follow, fi.notebook.watch = false, ""
-	fi.layers.push(wordsLevel)
-	fi.lookup = lookup{line: newLine(maxSearchWords), part: fi.notebook.part, begun: *fi.notebook.cursor()}
+	fi.Follow, fi.notebook.watch = false, ""
+	fi.Layers.Push(screen.Words)
+	fi.lookup = lookup{line: screen.NewLine(maxSearchWords), part: fi.notebook.part, begun: *fi.notebook.cursor()}
 	return nil
 }
 
 // Key is a key while the words are typed.
 func (fi *finder) Key(msg tea.KeyPressMsg) tea.Cmd {
-	if cmd, ok := press(fi.keys, msg); ok {
+	if cmd, ok := screen.Press(fi.Keys, msg); ok {
 		return cmd
 	}
-	if fi.lookup.line.key(msg) {
-		return fi.lookFor(fi.lookup.line.text())
+	if fi.lookup.line.Key(msg) {
+		return fi.lookFor(fi.lookup.line.Text())
 	}
 	return nil
 }
@@ -90,12 +91,12 @@ func (fi *finder) matches() (all []match) {
 	if n.text == "" {
 		return nil
 	}
-	for i, p := range fi.parts() {
+	for i, p := range fi.Parts() {
 		if n.count(p.Title+"\n"+p.Prose) > 0 {
 			all = append(all, match{i, 0, -1})
 		}
 		for j, c := range p.Cells {
-			state := fi.book.Cells[c.ID]
+			state := fi.Book.Cells[c.ID]
 			if n.count(wording(c, state.Verdict)) > 0 {
 				all = append(all, match{i, j + 1, -1})
 			}
@@ -141,7 +142,7 @@ func wording(c steps.Cell, v steps.Verdict) string {
 func (fi *finder) showPlace() {
 	at := fi.lookup.hits[fi.lookup.at]
 	fi.notebook.goToPart(at.part)
-	d, h := fi.notebook.lines(), fi.layout().noteHeight
+	d, h := fi.notebook.lines(), fi.Layout().NoteHeight
 	fi.notebook.choose(at.item, d, h)
 	fi.lookup.where = ""
 	if at.line >= 0 {
@@ -159,14 +160,14 @@ func (fi *finder) showPlace() {
 		return
 	}
 	if at.line < 0 {
-		c := fi.parts()[at.part].Cells[max(0, at.item-1)]
+		c := fi.Parts()[at.part].Cells[max(0, at.item-1)]
 		fi.lookup.where = fi.foldedIn(c)
 	}
 }
 
 // foldedIn says which key shows what a search has found in a cell and the screen doesn't show.
 func (fi *finder) foldedIn(c steps.Cell) string {
-	n, v := &fi.lookup.words, fi.book.Cells[c.ID].Verdict
+	n, v := &fi.lookup.words, fi.Book.Cells[c.ID].Verdict
 	evidence, scripts := v, c
 	evidence.Tables, evidence.Charts = nil, nil
 	scripts.Prose, scripts.Tail = "", ""
@@ -195,12 +196,12 @@ func (fi *finder) foldedIn(c steps.Cell) string {
 func (fi *finder) nextPlace(way int) tea.Cmd {
 	f := &fi.lookup
 	if f.words.text == "" {
-		fi.notice = "/ looks for something"
+		fi.Notice = "/ looks for something"
 		return nil
 	}
 	f.hits = fi.matches() // cells may have run since
 	if len(f.hits) == 0 {
-		fi.notice = "nothing found"
+		fi.Notice = "nothing found"
 		return nil
 	}
 	to := f.at + way
@@ -227,23 +228,23 @@ func (fi *finder) nextPlace(way int) tea.Cmd {
 }
 
 func (fi *finder) eraseFind() tea.Cmd {
-	if fi.lookup.line.text() == "" {
+	if fi.lookup.line.Text() == "" {
 		return fi.dropFind()
 	}
-	fi.lookup.line.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
-	return fi.lookFor(fi.lookup.line.text())
+	fi.lookup.line.Key(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	return fi.lookFor(fi.lookup.line.Text())
 }
 
 func (fi *finder) emptyFind() tea.Cmd {
-	fi.lookup.line.set("")
+	fi.lookup.line.Set("")
 	return fi.lookFor("")
 }
 
 // keepFind ends the typing.
 func (fi *finder) keepFind() tea.Cmd {
-	fi.layers.drop(wordsLevel)
+	fi.Layers.Drop(screen.Words)
 	if fi.lookup.words.text != "" && len(fi.lookup.hits) == 0 {
-		fi.notice = "nothing found"
+		fi.Notice = "nothing found"
 	}
 	return nil
 }
@@ -252,7 +253,7 @@ func (fi *finder) keepFind() tea.Cmd {
 func (fi *finder) dropFind() tea.Cmd {
 	fi.notebook.part = fi.lookup.part
 	*fi.notebook.cursor() = fi.lookup.begun
-	fi.layers.drop(wordsLevel)
+	fi.Layers.Drop(screen.Words)
 	fi.lookup = lookup{}
 	return nil
 }
@@ -269,7 +270,7 @@ func (fi *finder) finding() bool { return fi.lookup.words.text != "" }
 // openFound opens the selected cell's output, and where something is looked for, at that.
 func (fi *finder) openFound() tea.Cmd {
 	cmd := fi.notebook.openOutput()
-	if fi.layers.has(outputLevel) && fi.finding() {
+	if fi.Layers.Has(screen.Output) && fi.finding() {
 		fi.output.page.follow = false
 		fi.output.page.search.sought(fi.lookup.words.text)
 		fi.output.page.search.scan(fi.output.pageState().Output)
@@ -285,13 +286,13 @@ func (fi *finder) openFound() tea.Cmd {
 // lookedFor says what is looked for and in how many places it is; empty where nothing is.
 func (fi *finder) lookedFor() string {
 	f := &fi.lookup
-	if !fi.layers.has(wordsLevel) && !fi.finding() {
+	if !fi.Layers.Has(screen.Words) && !fi.finding() {
 		return ""
 	}
-	k := fi.styles
+	k := fi.Styles
 	text := " " + k.Accent.Render("/"+theme.Clean(f.words.text))
-	if fi.layers.has(wordsLevel) {
-		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, fi.width)
+	if fi.Layers.Has(screen.Words) {
+		text = " " + k.Accent.Render("/") + f.line.View(k, k.Accent, fi.Width)
 	}
 	switch {
 	case f.words.text == "":
@@ -311,7 +312,7 @@ func (fi *finder) marked(line string) string {
 	if !fi.finding() {
 		return line
 	}
-	return fi.lookup.words.marked(fi.styles, line)
+	return fi.lookup.words.marked(fi.Styles, line)
 }
 
 // marked is a line in which the words stand out.
@@ -333,8 +334,8 @@ func (n *searchWords) marked(k *theme.Styles, line string) string {
 
 // Paste adds to the words.
 func (fi *finder) Paste(text string) tea.Cmd {
-	if fi.lookup.line.paste(firstLine(text)) {
-		return fi.lookFor(fi.lookup.line.text())
+	if fi.lookup.line.Paste(screen.FirstLine(text)) {
+		return fi.lookFor(fi.lookup.line.Text())
 	}
 	return nil
 }
@@ -346,4 +347,4 @@ func (fi *finder) Click(x, row int) tea.Cmd { return fi.notebook.Click(x, row) }
 func (fi *finder) Wheel(lines int) tea.Cmd { return fi.notebook.Wheel(lines) }
 
 // Draw is the notebook, where what was found is marked.
-func (fi *finder) Draw(width, height int) picture { return fi.notebook.Draw(width, height) }
+func (fi *finder) Draw(width, height int) screen.Picture { return fi.notebook.Draw(width, height) }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -19,8 +20,8 @@ import (
 
 // form is the layer of it.
 type form struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	entered
 }
 
@@ -36,7 +37,7 @@ type entered struct {
 // A field is one parameter's line.
 type field struct {
 	steps.Param
-	line    line
+	line    screen.Line
 	touched bool
 }
 
@@ -44,37 +45,37 @@ type field struct {
 const maxField = 4096
 
 // set fills a field with the present value, which is not an edit.
-func (f *field) set(text string) { f.line.set(text) }
+func (f *field) set(text string) { f.line.Set(text) }
 
 func (f *field) paste(text string) {
-	f.line.paste(text)
+	f.line.Paste(text)
 	f.touched = true
 }
 
 // read is the value as the scripts would get it.
-func (f *field) read() (string, error) { return f.Parse(f.line.text()) }
+func (f *field) read() (string, error) { return f.Parse(f.line.Text()) }
 
-func (fm *form) readsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.opts.Params, c.Reads) }
+func (fm *form) readsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.Opts.Params, c.Reads) }
 
 // openFormOf asks for what a cell reads; of a cell without an id, a part's introduction,
 // for all there is.
 func (fm *form) openFormOf(c steps.Cell) tea.Cmd {
-	if fm.opts.ReadOnly != "" {
-		fm.notice = onlyFollows
+	if fm.Opts.ReadOnly != "" {
+		fm.Notice = screen.OnlyFollows
 		return nil
 	}
 	f := entered{cell: c, all: c.ID == ""}
-	for _, p := range fm.opts.Params {
+	for _, p := range fm.Opts.Params {
 		if f.all || c.Reads(p) {
-			f.fields = append(f.fields, field{Param: p, line: newLine(maxField)})
+			f.fields = append(f.fields, field{Param: p, line: screen.NewLine(maxField)})
 		}
 	}
 	if len(f.fields) == 0 {
-		fm.notice = "no parameter changes this cell; p on a part's introduction shows all"
+		fm.Notice = "no parameter changes this cell; p on a part's introduction shows all"
 		return nil
 	}
 	fm.entered = f
-	fm.layers.push(formLevel)
+	fm.Layers.Push(screen.Form)
 	fm.fillForm()
 	return nil
 }
@@ -89,7 +90,7 @@ func (f *form) scope() string {
 
 // holds is the value that a parameter has for a cell, or for all where it is empty.
 func (fm *form) holds(cell string, p steps.Param) string {
-	if v, ok := fm.book.Params.Get(cell, p.Name); ok {
+	if v, ok := fm.Book.Params.Get(cell, p.Name); ok {
 		return v
 	}
 	return p.Default
@@ -108,7 +109,7 @@ func (fm *form) fillForm() {
 func (fm *form) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		fm.layers.drop(formLevel)
+		fm.Layers.Drop(screen.Form)
 	case "enter":
 		return fm.applyForm()
 	case "down", "tab":
@@ -135,7 +136,7 @@ func (f *field) key(msg tea.KeyPressMsg) {
 	if msg.String() == "ctrl+r" {
 		f.set(f.Default)
 		f.touched = true
-	} else if f.line.key(msg) {
+	} else if f.line.Key(msg) {
 		f.touched = true
 	}
 }
@@ -166,20 +167,20 @@ func (fm *form) applyForm() tea.Cmd {
 			said = append(said, x.Name+" is "+x.Text(value))
 		}
 	}
-	fm.layers.drop(formLevel)
+	fm.Layers.Drop(screen.Form)
 	if len(changes) == 0 {
-		fm.notice = "no parameter was changed"
+		fm.Notice = "no parameter was changed"
 		return nil
 	}
 	cell := fm.scope()
-	fm.notice = strings.Join(said, ", ")
+	fm.Notice = strings.Join(said, ", ")
 	if cell != "" {
-		fm.notice += " for " + cell
+		fm.Notice += " for " + cell
 	}
-	if fm.book.Running != "" {
-		fm.notice += ", from the next run on"
+	if fm.Book.Running != "" {
+		fm.Notice += ", from the next run on"
 	}
-	return fm.try(func(s Session) error {
+	return fm.Try(func(s screen.Session) error {
 		var errs []error
 		for _, c := range changes {
 			errs = append(errs, s.SetParam(cell, c.name, c.value))
@@ -189,9 +190,9 @@ func (fm *form) applyForm() tea.Cmd {
 }
 
 // Draw is the form as a box.
-func (fm *form) Draw(width, height int) picture {
-	width = min(boxWidth, width)
-	k := fm.styles
+func (fm *form) Draw(width, height int) screen.Picture {
+	width = min(screen.BoxWidth, width)
+	k := fm.Styles
 	title := "Parameters"
 	if fm.cell.ID != "" {
 		title = "Parameters of " + theme.Clean(fm.cell.ID)
@@ -230,12 +231,12 @@ func (fm *form) Draw(width, height int) picture {
 		all = append(all, k.Focus.Render(keys[i])+" "+keys[i+1])
 	}
 	lines = append(lines, "", ansi.Truncate(strings.Join(all, "   "), width, "…"))
-	return picture{lines: lines, title: title, columns: width}
+	return screen.Picture{Lines: lines, Title: title, Columns: width}
 }
 
 // formScope is the line that says for which cells.
 func (fm *form) formScope(width int) string {
-	k := fm.styles
+	k := fm.Styles
 	if fm.cell.ID == "" {
 		return ansi.Truncate(k.Dim.Render("for all cells; one that has its own keeps it"), width, "…")
 	}
@@ -251,7 +252,7 @@ func (fm *form) formScope(width int) string {
 
 // fieldLine is a field's name, its value and what that means.
 func (fm *form) fieldLine(i, names, width int) string {
-	k, f := fm.styles, &fm.fields[i]
+	k, f := fm.Styles, &fm.fields[i]
 	selected := i == fm.item
 	mark, style := "  ", k.Dim
 	if selected {
@@ -273,18 +274,18 @@ func (fm *form) fieldLine(i, names, width int) string {
 	text := ""
 	switch {
 	case selected:
-		text = f.line.view(k, k.Strong, columns)
+		text = f.line.View(k, k.Strong, columns)
 	case f.touched:
-		text = k.Strong.Render(ansi.Truncate(theme.Clean(f.line.text()), columns, "…"))
+		text = k.Strong.Render(ansi.Truncate(theme.Clean(f.line.Text()), columns, "…"))
 	default:
-		text = ansi.Truncate(theme.Clean(f.line.text()), columns, "…")
+		text = ansi.Truncate(theme.Clean(f.line.Text()), columns, "…")
 	}
 	return theme.Sides(left+text, means, width)
 }
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
 func (fm *form) aboutField(f *field, width int) (lines []string) {
-	k := fm.styles
+	k := fm.Styles
 	say := func(style theme.Style, text string) {
 		lines = append(lines, theme.Wrap(style.Render(theme.Clean(text)), width, "", "")...)
 	}
@@ -293,11 +294,11 @@ func (fm *form) aboutField(f *field, width int) (lines []string) {
 	case err != nil && f.touched:
 		// A long value would push out what is wrong with it.
 		text := err.Error()
-		if why := errors.Unwrap(err); why != nil && len(f.line.text()) > width {
+		if why := errors.Unwrap(err); why != nil && len(f.line.Text()) > width {
 			text = f.Name + ": " + why.Error()
 		}
 		say(k.Fail, "✗ "+text)
-	case f.touched && value != f.line.text() && value != "":
+	case f.touched && value != f.line.Text() && value != "":
 		say(k.Dim, "the scripts get "+value)
 	}
 	if first, rest := []rune(f.Does), ""; len(first) > 0 {
@@ -313,7 +314,7 @@ func (fm *form) aboutField(f *field, width int) (lines []string) {
 
 // elsewhere says where a parameter has another value than the one that is edited.
 func (fm *form) elsewhere(f *field) string {
-	set := fm.book.Params
+	set := fm.Book.Params
 	switch cell := fm.cell.ID; {
 	case cell != "" && !fm.all:
 		if v := fm.holds("", f.Param); v != f.Default {

@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-func typed(s *screen, text string) {
+func typed(s *driven, text string) {
 	for _, r := range text {
 		s.press(string(r))
 	}
@@ -103,11 +103,11 @@ func TestTheFormLeavesEverything(t *testing.T) {
 	s.asked()
 	s.seesNot("Parameters of")
 	// What is shown only can't be set.
-	s.opts.ReadOnly = "shown only"
+	s.Opts.ReadOnly = "shown only"
 	s.press("p")
 	s.sees("shown only")
 	s.seesNot("Parameters of")
-	s.opts.ReadOnly = ""
+	s.Opts.ReadOnly = ""
 	// The session has the last word.
 	s.fake.refuses = errors.New("SIZE is \"9\": not today")
 	s.press("p", "9", "enter")
@@ -138,11 +138,11 @@ func TestEditingAField(t *testing.T) {
 	s.send(tea.PasteMsg{Content: " /opt/my\npython\t3\r\n"})
 	s.press("home", "right", "delete", "end", "left", "backspace", "é", "漢", "ctrl+a", "X", "ctrl+e", "Y")
 	f := s.form.fields[3]
-	if got := f.line.text(); got != "Xpthon3/opt/my pythoné漢3Y" {
+	if got := f.line.Text(); got != "Xpthon3/opt/my pythoné漢3Y" {
 		t.Errorf("the text is %q", got)
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("long", 5000)})
-	if n := len([]rune(s.form.fields[3].line.text())); n != maxField {
+	if n := len([]rune(s.form.fields[3].line.Text())); n != maxField {
 		t.Errorf("%d runes", n)
 	}
 	s.press("ctrl+u", "enter")

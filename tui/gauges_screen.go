@@ -1,21 +1,20 @@
 package tui
 
 import (
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/gauges"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // gaugesScreen is the gauges on the whole screen.
 type gaugesScreen struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	notebook *notebook
 	opened   time.Time
 }
@@ -25,22 +24,22 @@ const twiceWithin = 500 * time.Millisecond
 
 // toggleGauges gives the gauges the whole screen, or what was there before; g g goes to the top of that.
 func (m *Model) toggleGauges() tea.Cmd {
-	now := m.opts.Clock.Now()
-	if !m.layers.has(gaugesLevel) {
-		m.layers.push(gaugesLevel)
+	now := m.Opts.Clock.Now()
+	if !m.Layers.Has(screen.Gauges) {
+		m.Layers.Push(screen.Gauges)
 		m.gauges.opened = now
 		return nil
 	}
-	m.layers.drop(gaugesLevel)
+	m.Layers.Drop(screen.Gauges)
 	if now.Sub(m.gauges.opened) > twiceWithin {
 		return nil
 	}
-	switch m.layers.top() {
-	case notebookLevel:
+	switch m.Layers.Top() {
+	case screen.Notebook:
 		return m.notebook.home()
-	case checklistLevel:
+	case screen.Checklist:
 		return m.list.nextCheck(-len(m.list.checks()))
-	case outputLevel:
+	case screen.Output:
 		return m.output.pageFirst()
 	default:
 		return nil
@@ -49,74 +48,43 @@ func (m *Model) toggleGauges() tea.Cmd {
 
 // hideGauges takes them off the screen of the notebook, or shows them there again.
 func (m *Model) hideGauges() tea.Cmd {
-	m.noGauges = !m.noGauges
-	m.notice = "the gauges are shown while something moves"
-	if m.noGauges {
-		m.notice = "the gauges are hidden: _ shows them"
+	m.NoGauges = !m.NoGauges
+	m.Notice = "the gauges are shown while something moves"
+	if m.NoGauges {
+		m.Notice = "the gauges are hidden: _ shows them"
 	}
 	return nil
-}
-
-// openFor is how long the gauges stay open after something moved: long enough to read what its rate was.
-const openFor = 20 * time.Second
-
-// moves notes when something last moved. The gauges are one line while nothing does.
-func (sh *shared) moves() {
-	late := false // samples that came, and come no more
-	for _, g := range sh.snapshot.Gauges {
-		if gauges.Moves(g) {
-			sh.movedAt = sh.opts.Clock.Now()
-		}
-		late = late || g.Stale != "" && !g.Since.IsZero()
-	}
-	sh.foldGauges = !late && (sh.movedAt.IsZero() || sh.opts.Clock.Now().Sub(sh.movedAt) > openFor)
-}
-
-// closeGauges leaves the strip: esc goes back one step and hides nothing.
-func (sh *shared) closeGauges() tea.Cmd {
-	sh.layers.drop(gaugesLevel)
-	return nil
-}
-
-func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
-	// Who has rails will have gauges: of many nodes the first snapshot takes a moment.
-	has := slices.ContainsFunc(sh.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
-	return gauges.Pane{
-		Width: width, Height: height, Simulated: sh.simulated(),
-		Names: sh.names(), Looked: !has && !sh.book.Rig.Probed.IsZero(), Cards: cards,
-		Folded: !cards && sh.foldGauges && len(sh.snapshot.Gauges) > 0,
-	}
 }
 
 // Draw is the gauges alone, with a line about the running cell above them: an
 // audience wants to know what moves them.
-func (gs *gaugesScreen) Draw(width, height int) picture {
+func (gs *gaugesScreen) Draw(width, height int) screen.Picture {
 	lines := []string{theme.Pad(gs.caption(), width)}
-	lines = append(lines, gs.pane(width, height-1, true).Lines(gs.styles, gs.snapshot)...)
-	return picture{lines: fill(lines, height, width)}
+	lines = append(lines, gs.Pane(width, height-1, true).Lines(gs.Styles, gs.Snapshot)...)
+	return screen.Picture{Lines: screen.Fill(lines, height, width)}
 }
 
 // caption names the running cell, or the selected one and its verdict.
 func (gs *gaugesScreen) caption() string {
-	k := gs.styles
-	id := gs.book.Running
+	k := gs.Styles
+	id := gs.Book.Running
 	if c, ok := gs.notebook.selected(); ok && id == "" {
 		id = c.ID
 	}
-	c, ok := gs.book.Tutorial.Cell(id)
+	c, ok := gs.Book.Tutorial.Cell(id)
 	if !ok {
 		return " " + k.Dim.Render("nothing is running")
 	}
-	state := gs.book.Cells[id]
-	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, gs.names()))
+	state := gs.Book.Cells[id]
+	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, gs.Names()))
 	switch {
 	case state.Running:
-		left = " " + k.Accent.Render(gs.spinner.View()) + left
-		return theme.Sides(left, k.Accent.Render("running "+gs.since(state.Started))+" ", gs.width)
+		left = " " + k.Accent.Render(gs.Spinner.View()) + left
+		return theme.Sides(left, k.Accent.Render("running "+gs.Since(state.Started))+" ", gs.Width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
 		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
-		if gs.simulated() {
+		if gs.Simulated() {
 			verdict += k.Dim.Render(" SIMULATED")
 		}
 		return left + "  " + verdict + "  " + theme.Clean(state.Verdict.Reason)

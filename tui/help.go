@@ -8,15 +8,16 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // help is the keys of the screen that it was opened on.
 type help struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	page        viewport.Model
-	chapters    func() []chapter
+	chapters    func() []screen.Chapter
 	openPalette func() tea.Cmd
 }
 
@@ -28,9 +29,9 @@ const besideJupyter = 90
 func (hp *help) helpLines(width int) []string {
 	column, differs := 0, 0
 	for _, c := range hp.chapters() {
-		for _, b := range c.bindings {
+		for _, b := range c.Bindings {
 			column = max(column, lipgloss.Width(b.Help().Key))
-			differs = max(differs, lipgloss.Width(b.jupyter))
+			differs = max(differs, lipgloss.Width(b.Jupyter))
 		}
 	}
 	column = min(column, width/3)
@@ -41,35 +42,35 @@ func (hp *help) helpLines(width int) []string {
 	if differs > 0 {
 		rest -= differs + 2
 	}
-	keys := hp.styles.Strong.Width(column).MarginRight(2)
+	keys := hp.Styles.Strong.Width(column).MarginRight(2)
 	text := lipgloss.NewStyle().Width(rest)
-	other := hp.styles.Dim.Width(differs).MarginLeft(2)
+	other := hp.Styles.Dim.Width(differs).MarginLeft(2)
 	var blocks []string
 	for i, c := range hp.chapters() {
-		title := hp.styles.Focus.Render(c.title)
+		title := hp.Styles.Focus.Render(c.Title)
 		if i == 0 && differs > 0 {
-			title = theme.Pad(title, column+2+rest+2) + hp.styles.Dim.Render("in Jupyter")
+			title = theme.Pad(title, column+2+rest+2) + hp.Styles.Dim.Render("in Jupyter")
 		}
 		blocks = append(blocks, title)
-		for _, b := range c.bindings {
+		for _, b := range c.Bindings {
 			does := b.Help().Desc
-			if differs == 0 && b.jupyter != "" {
-				does += hp.styles.Dim.Render(" (Jupyter: " + b.jupyter + ")")
+			if differs == 0 && b.Jupyter != "" {
+				does += hp.Styles.Dim.Render(" (Jupyter: " + b.Jupyter + ")")
 			}
 			row := []string{keys.Render(b.Help().Key), text.Render(does)}
-			if differs > 0 && b.jupyter != "" {
-				row = append(row, other.Render(b.jupyter))
+			if differs > 0 && b.Jupyter != "" {
+				row = append(row, other.Render(b.Jupyter))
 			}
 			blocks = append(blocks, lipgloss.JoinHorizontal(lipgloss.Top, row...))
 		}
 		blocks = append(blocks, "")
 	}
-	blocks = append(blocks, hp.styles.Focus.Render("mouse"))
+	blocks = append(blocks, hp.Styles.Focus.Render("mouse"))
 	blocks = append(blocks,
 		theme.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
 			"press M.",
 			width, "", "")...)
-	blocks = append(blocks, "", hp.styles.Focus.Render("marks"))
+	blocks = append(blocks, "", hp.Styles.Focus.Render("marks"))
 	blocks = append(blocks,
 		theme.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
 			"this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
@@ -77,7 +78,7 @@ func (hp *help) helpLines(width int) []string {
 }
 
 func (hp *help) openHelp() tea.Cmd {
-	hp.layers.push(helpLevel)
+	hp.Layers.Push(screen.Help)
 	hp.fitHelp()
 	hp.page.GotoTop()
 	return nil
@@ -100,13 +101,13 @@ const helpWidth = 110
 
 // fitHelp sets the help for the screen's size.
 func (hp *help) fitHelp() {
-	if !hp.layers.has(helpLevel) {
+	if !hp.Layers.Has(screen.Help) {
 		return
 	}
-	width := max(1, min(helpWidth, hp.width-8))
+	width := max(1, min(helpWidth, hp.Width-8))
 	lines := hp.helpLines(width)
 	hp.page.SetWidth(width)
-	hp.page.SetHeight(max(1, min(len(lines), hp.height-2)))
+	hp.page.SetHeight(max(1, min(len(lines), hp.Height-2)))
 	hp.page.SetContentLines(lines)
 	hp.page.SetYOffset(hp.page.YOffset())
 }
@@ -115,9 +116,9 @@ func (hp *help) fitHelp() {
 func (hp *help) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "?", "q", "enter", "ctrl+c":
-		hp.layers.drop(helpLevel)
+		hp.Layers.Drop(screen.Help)
 	case "/", ":", "ctrl+p", "ctrl+k":
-		hp.layers.drop(helpLevel)
+		hp.Layers.Drop(screen.Help)
 		return hp.openPalette()
 	case "home":
 		hp.page.GotoTop()
@@ -136,10 +137,10 @@ func (hp *help) Wheel(lines int) tea.Cmd {
 }
 
 // Draw is the part of the help that is scrolled to.
-func (hp *help) Draw(int, int) picture {
+func (hp *help) Draw(int, int) screen.Picture {
 	more := " esc leave "
 	if !hp.page.AtTop() || !hp.page.AtBottom() {
 		more = " ↑↓ scroll  / find  esc leave "
 	}
-	return picture{lines: strings.Split(hp.page.View(), "\n"), title: "help", more: more, columns: hp.page.Width()}
+	return screen.Picture{Lines: strings.Split(hp.page.View(), "\n"), Title: "help", More: more, Columns: hp.page.Width()}
 }

@@ -3,15 +3,14 @@ package tui
 import (
 	"slices"
 
-	"charm.land/bubbles/v2/key"
-	tea "charm.land/bubbletea/v2"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // bind gives each layer the table of its keys. Keys, footer, help and the page about keys all come from these.
 func (m *Model) bind() {
-	m.notebook.keys, m.finder.keys, m.list.keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
-	m.output.keys, m.output.searchKeys, m.editor.keys = m.outputKeys(), m.searchKeys(), m.editorKeys()
-	m.gauges.keys, m.presenter.keys, m.docs.keys = m.gaugeKeys(), m.presenterKeys(), m.docsKeys()
+	m.notebook.Keys, m.finder.Keys, m.list.Keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
+	m.output.Keys, m.output.searchKeys, m.editor.Keys = m.outputKeys(), m.searchKeys(), m.editorKeys()
+	m.gauges.Keys, m.presenter.Keys, m.docs.Keys = m.gaugeKeys(), m.presenterKeys(), m.docsKeys()
 }
 
 // A KeyTable is the keys of one screen and what they do.
@@ -23,28 +22,28 @@ type KeyTable struct {
 // KeyTables lists the keys of each screen. Those that work on all of them stand with
 // the notebook's, which is the first.
 func KeyTables() []KeyTable {
-	m := New(nil, Options{})
+	m := New(nil, screen.Options{})
 	var tables []KeyTable
 	for _, screen := range []struct {
 		name     string
-		chapters []chapter
+		chapters []screen.Chapter
 	}{
-		{"notebook", m.notebook.keys},
-		{"search", m.finder.keys},
-		{"checklist", m.list.keys},
-		{"output", slices.Concat(m.output.keys, m.output.searchKeys)},
-		{"editor", m.editor.keys},
-		{"gauges", m.gauges.keys},
-		{"stage", m.presenter.keys},
-		{"pages", m.docs.keys},
+		{"notebook", m.notebook.Keys},
+		{"search", m.finder.Keys},
+		{"checklist", m.list.Keys},
+		{"output", slices.Concat(m.output.Keys, m.output.searchKeys)},
+		{"editor", m.editor.Keys},
+		{"gauges", m.gauges.Keys},
+		{"stage", m.presenter.Keys},
+		{"pages", m.docs.Keys},
 	} {
 		t := KeyTable{Screen: screen.name}
 		for _, c := range screen.chapters {
-			if c.title == m.everywhere().title && len(tables) > 0 {
+			if c.Title == m.everywhere().Title && len(tables) > 0 {
 				continue
 			}
-			for _, b := range c.bindings {
-				t.Rows = append(t.Rows, [3]string{b.Help().Key, b.Help().Desc, b.jupyter})
+			for _, b := range c.Bindings {
+				t.Rows = append(t.Rows, [3]string{b.Help().Key, b.Help().Desc, b.Jupyter})
 			}
 		}
 		tables = append(tables, t)
@@ -53,20 +52,4 @@ func KeyTables() []KeyTable {
 }
 
 // chapters are the bindings of the screen that is shown.
-func (m *Model) chapters() []chapter { return m.all[m.layers.screen()].Bindings() }
-
-// press finds the binding of a key and acts. ok is false where there is none.
-func press(chapters []chapter, msg tea.KeyPressMsg) (cmd tea.Cmd, ok bool) {
-	for _, c := range chapters {
-		for _, b := range c.bindings {
-			switch {
-			case !key.Matches(msg, b.Binding):
-			case b.digit != nil:
-				return b.digit(int(msg.String()[0] - '1')), true
-			default:
-				return b.act(), true
-			}
-		}
-	}
-	return nil, false
-}
+func (m *Model) chapters() []screen.Chapter { return m.all[m.Layers.Screen()].Bindings() }

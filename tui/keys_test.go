@@ -10,9 +10,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
-func start(t testing.TB, w, h int) *screen {
+func start(t testing.TB, w, h int) *driven {
 	s := newScreen(t, sampleTutorial(), w, h)
 	s.tell(connected()...)
 	s.send(snapshotMsg(sampleBoard(4, 0)))
@@ -152,11 +153,11 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 	if all := KeyTables(); !slices.ContainsFunc(all, search) {
 		t.Errorf("the notebook's search is in none of %d tables", len(all))
 	}
-	for _, l := range []layer{s.notebook, s.list, s.output, s.gauges, s.docs} {
+	for _, l := range []screen.Layer{s.notebook, s.list, s.output, s.gauges, s.docs} {
 		bound := map[string]string{}
 		for _, c := range l.Bindings() {
-			for _, b := range c.bindings {
-				if b.act == nil && b.digit == nil {
+			for _, b := range c.Bindings {
+				if b.Act == nil && b.Digit == nil {
 					t.Errorf("%q is in help and does nothing", b.Help().Key)
 				}
 				for _, k := range b.Keys() {
@@ -173,16 +174,16 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 // A key that the footer names is one that works where it is shown.
 func TestFooterFitsAndNamesBoundKeys(t *testing.T) {
 	s := start(t, 200, 60)
-	for width := leastWidth; width <= 200; width++ {
+	for width := screen.LeastWidth; width <= 200; width++ {
 		if f := s.footer(width); ansi.StringWidth(f) > width {
 			t.Errorf("%d wide: %q", width, ansi.Strip(f))
 		}
 	}
-	if f := ansi.Strip(s.footer(leastWidth)); !strings.Contains(f, "enter run") || !strings.Contains(f, "? help") {
+	if f := ansi.Strip(s.footer(screen.LeastWidth)); !strings.Contains(f, "enter run") || !strings.Contains(f, "? help") {
 		t.Errorf("the narrow footer leaves out what matters: %q", f)
 	}
 	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
-	if f := ansi.Strip(s.footer(leastWidth)); !strings.Contains(f, "i interrupt") {
+	if f := ansi.Strip(s.footer(screen.LeastWidth)); !strings.Contains(f, "i interrupt") {
 		t.Errorf("a running cell can't be seen to be interruptible: %q", f)
 	}
 }
@@ -190,7 +191,7 @@ func TestFooterFitsAndNamesBoundKeys(t *testing.T) {
 func TestNoColourHasNoColour(t *testing.T) {
 	for name, build := range states() {
 		s := build(t, 120, 40)
-		s.opts.Terminal.NoColor = true
+		s.Opts.Terminal.NoColor = true
 		s.restyle()
 		if bad := colourCodes(s.view()); len(bad) > 0 {
 			t.Errorf("%s: %q", name, bad)
@@ -225,7 +226,7 @@ func colourCodes(s string) []string {
 
 func TestBackgroundAndProfile(t *testing.T) {
 	s := start(t, 100, 30)
-	s.opts.Terminal.Background = Ask
+	s.Opts.Terminal.Background = screen.Ask
 	dark := s.view()
 	s.send(tea.BackgroundColorMsg{Color: ansi.BrightWhite})
 	light := s.view()
@@ -237,9 +238,9 @@ func TestBackgroundAndProfile(t *testing.T) {
 		t.Error("24-bit colours on a terminal of 16")
 	}
 	s.setProfile(colorprofile.TrueColor)
-	s.opts.Terminal.Background = Light
+	s.Opts.Terminal.Background = screen.Light
 	s.send(tea.BackgroundColorMsg{Color: ansi.Black})
-	if s.dark {
+	if s.Dark {
 		t.Error("what the user chose gives way to what the terminal says")
 	}
 }
@@ -252,7 +253,7 @@ func TestQuestionsAreAnsweredOnce(t *testing.T) {
 		}
 		answers = append(answers, text)
 	}
-	do := func(s *screen, keys ...string) {
+	do := func(s *driven, keys ...string) {
 		for _, k := range keys {
 			if cmd := s.press(k); cmd != nil {
 				cmd()

@@ -9,23 +9,24 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // opened are screens with each layer on top.
-func opened(t *testing.T) map[level]func() *screen {
+func opened(t *testing.T) map[screen.Level]func() *driven {
 	t.Helper()
-	with := func(keys ...string) func() *screen {
-		return func() *screen {
+	with := func(keys ...string) func() *driven {
+		return func() *driven {
 			s := newScreen(t, withChecklist(), 100, 40)
-			s.opts.Docs = func() []Doc { return []Doc{{Name: "rig", About: "nodes", Text: "# Rig\n\nText.\n"}} }
+			s.Opts.Docs = func() []screen.Doc { return []screen.Doc{{Name: "rig", About: "nodes", Text: "# Rig\n\nText.\n"}} }
 			s.tell(connected()...)
 			s.send(snapshotMsg(sampleBoard(4, 0)))
 			s.press(keys...)
 			return s
 		}
 	}
-	output := func(keys ...string) func() *screen {
-		return func() *screen {
+	output := func(keys ...string) func() *driven {
+		return func() *driven {
 			s := with("3")()
 			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
 			s.prints(rows(200, "Error")...)
@@ -34,45 +35,45 @@ func opened(t *testing.T) map[level]func() *screen {
 		}
 	}
 	quits := with("3")
-	return map[level]func() *screen{
-		notebookLevel:     with("3"),
-		wordsLevel:        with("3", "/"),
-		checklistLevel:    with("C"),
-		symptomLevel:      with("C", "/"),
-		outputLevel:       output(),
-		searchLevel:       output("/"),
-		gaugesLevel:       with("3", "g"),
-		presentationLevel: with("3", "ctrl+g"),
-		docsLevel:         with("3", "D"),
-		docsFindLevel:     with("3", "D", "/"),
-		editorLevel:       with("3", "E"),
-		formLevel:         with("4", "home", "down", "p"),
-		paletteLevel:      with("C", "ctrl+p"),
-		helpLevel:         with("3", "?"),
-		quitLevel: func() *screen {
+	return map[screen.Level]func() *driven{
+		screen.Notebook:    with("3"),
+		screen.Words:       with("3", "/"),
+		screen.Checklist:   with("C"),
+		screen.Symptom:     with("C", "/"),
+		screen.Output:      output(),
+		screen.OutputWords: output("/"),
+		screen.Gauges:      with("3", "g"),
+		screen.Presenting:  with("3", "ctrl+g"),
+		screen.Docs:        with("3", "D"),
+		screen.DocsWords:   with("3", "D", "/"),
+		screen.Editor:      with("3", "E"),
+		screen.Form:        with("4", "home", "down", "p"),
+		screen.Palette:     with("C", "ctrl+p"),
+		screen.Help:        with("3", "?"),
+		screen.Quit: func() *driven {
 			s := quits()
 			s.press("ctrl+c")
 			return s
 		},
-		saveAsLevel: func() *screen {
+		screen.SaveAs: func() *driven {
 			s := quits()
 			s.tell(steps.Saved{Why: "no room"})
 			s.press("ctrl+s")
 			return s
 		},
-		drillLevel: func() *screen {
+		screen.DrillEnd: func() *driven {
 			s := quits()
-			s.layers.push(drillLevel)
+			s.Layers.Push(screen.DrillEnd)
 			return s
 		},
-		questionLevel: func() *screen {
+		screen.Question: func() *driven {
 			s := quits()
 			s.send(questionMsg(steps.Question{
 				Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) {},
 			}))
 			return s
 		},
-		smallLevel: func() *screen {
+		screen.TooSmall: func() *driven {
 			s := quits()
 			s.send(tea.WindowSizeMsg{Width: 10, Height: 3})
 			return s
@@ -81,33 +82,33 @@ func opened(t *testing.T) map[level]func() *screen {
 }
 
 // behind is what of the layers below may not change while another one is on top.
-func (s *screen) behind() string {
+func (s *driven) behind() string {
 	page := ""
-	if s.layers.has(outputLevel) {
+	if s.Layers.Has(screen.Output) {
 		page = fmt.Sprint(s.output.page.top, s.output.page.search.words.text)
 	}
-	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.text(), s.list.item,
+	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.Text(), s.list.item,
 		s.finder.lookup.words.text, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
 func TestLayers(t *testing.T) {
 	// What a paste is for, and what the wheel and a click move.
-	pastes := map[level]bool{
-		wordsLevel: true, checklistLevel: true, symptomLevel: true, searchLevel: true,
+	pastes := map[screen.Level]bool{
+		screen.Words: true, screen.Checklist: true, screen.Symptom: true, screen.OutputWords: true,
 	}
-	moves := map[level]bool{
-		notebookLevel: true, wordsLevel: true, checklistLevel: true, symptomLevel: true, outputLevel: true,
-		searchLevel: true,
+	moves := map[screen.Level]bool{
+		screen.Notebook: true, screen.Words: true, screen.Checklist: true, screen.Symptom: true, screen.Output: true,
+		screen.OutputWords: true,
 	}
 	all := opened(t)
-	if len(all) != int(levels) {
-		t.Errorf("%d of %d layers are opened", len(all), levels)
+	if len(all) != int(screen.Levels) {
+		t.Errorf("%d of %d layers are opened", len(all), screen.Levels)
 	}
 	for top, open := range all {
 		t.Run(fmt.Sprint(top), func(t *testing.T) {
-			if s := open(); s.layers.top() != top {
-				t.Fatalf("layer %d is on top, want %d:\n%s", s.layers.top(), top, s.plain())
+			if s := open(); s.Layers.Top() != top {
+				t.Fatalf("layer %d is on top, want %d:\n%s", s.Layers.Top(), top, s.plain())
 			}
 			for what, msg := range map[string]tea.Msg{
 				"paste": tea.PasteMsg{Content: "retry_exc_err"},
@@ -132,15 +133,15 @@ func TestLayers(t *testing.T) {
 			s.press("A", "x", "j", "delete", "enter", "3", "P")
 			s.asked()
 			s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
-			if top != smallLevel && s.layers.top() != top || s.behind() != before {
-				t.Errorf("keys in a small terminal act: layer %d:\n%s\n%s", s.layers.top(), before, s.behind())
+			if top != screen.TooSmall && s.Layers.Top() != top || s.behind() != before {
+				t.Errorf("keys in a small terminal act: layer %d:\n%s\n%s", s.Layers.Top(), before, s.behind())
 			}
 			// A question that opens meanwhile is on top, unless something is being typed.
 			s = open()
 			s.send(questionMsg(steps.Question{
 				Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) {},
 			}))
-			if now := s.layers.top(); now != questionLevel && !s.layers.typing() {
+			if now := s.Layers.Top(); now != screen.Question && !s.Layers.Typing() {
 				t.Errorf("a question opens, and layer %d is on top", now)
 			}
 		})
@@ -151,29 +152,29 @@ func TestLayers(t *testing.T) {
 func TestLayersDraw(t *testing.T) {
 	for level, open := range opened(t) {
 		s := open()
-		l := s.layout()
-		width, height := l.noteWidth+1, l.noteHeight
+		l := s.Layout()
+		width, height := l.NoteWidth+1, l.NoteHeight
 		switch {
-		case level == presentationLevel:
-			width, height = s.width, s.height
-		case level == gaugesLevel:
-			width, height = s.width, l.bodyHeight
-		case level.boxed():
-			width, height = s.width-8, s.height-2
-		case level == smallLevel:
+		case level == screen.Presenting:
+			width, height = s.Width, s.Height
+		case level == screen.Gauges:
+			width, height = s.Width, l.BodyHeight
+		case level.Boxed():
+			width, height = s.Width-8, s.Height-2
+		case level == screen.TooSmall:
 			continue
 		}
 		p := s.all[level].Draw(width, height)
-		if level.boxed() && (p.title == "" || p.columns > width || s.all[level].Bindings() != nil) ||
-			!level.boxed() && (len(p.lines) != height || s.all[level].Bindings() == nil) {
-			t.Errorf("layer %d: %d lines in a room of %dx%d, title %q", level, len(p.lines), width, height, p.title)
+		if level.Boxed() && (p.Title == "" || p.Columns > width || s.all[level].Bindings() != nil) ||
+			!level.Boxed() && (len(p.Lines) != height || s.all[level].Bindings() == nil) {
+			t.Errorf("layer %d: %d lines in a room of %dx%d, title %q", level, len(p.Lines), width, height, p.Title)
 		}
 		most := width
-		if level.boxed() {
-			most = p.columns
+		if level.Boxed() {
+			most = p.Columns
 		}
-		for _, line := range p.lines {
-			if w := ansi.StringWidth(line); w > most || !level.boxed() && w != width {
+		for _, line := range p.Lines {
+			if w := ansi.StringWidth(line); w > most || !level.Boxed() && w != width {
 				t.Errorf("layer %d: a line of %d columns in %d: %q", level, w, most, ansi.Strip(line))
 			}
 		}
@@ -185,11 +186,11 @@ func TestPasteIntoThePalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("C", "ctrl+p")
 	s.send(tea.PasteMsg{Content: "run \n everything"})
-	if s.palette.line.text() != "run everything" || s.list.words.text() != "" {
-		t.Errorf("the palette has %q, the checklist %q", s.palette.line.text(), s.list.words.text())
+	if s.palette.line.Text() != "run everything" || s.list.words.Text() != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.line.Text(), s.list.words.Text())
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
-	if n := len([]rune(s.palette.line.text())); n > maxPalette {
+	if n := len([]rune(s.palette.line.Text())); n > maxPalette {
 		t.Errorf("%d characters are kept", n)
 	}
 }
@@ -197,14 +198,14 @@ func TestPasteIntoThePalette(t *testing.T) {
 // Every line that is typed has a cursor: left, a word back, and letters in the middle.
 func TestLinesHaveACursor(t *testing.T) {
 	for name, c := range map[string]struct {
-		open level
-		text func(*screen) string
+		open screen.Level
+		text func(*driven) string
 	}{
-		"palette": {paletteLevel, func(s *screen) string { return s.palette.line.text() }},
-		"symptom": {symptomLevel, func(s *screen) string { return s.list.words.text() }},
-		"words":   {wordsLevel, func(s *screen) string { return s.finder.lookup.words.text }},
-		"search":  {searchLevel, func(s *screen) string { return s.output.page.search.words.text }},
-		"form":    {formLevel, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},
+		"palette": {screen.Palette, func(s *driven) string { return s.palette.line.Text() }},
+		"symptom": {screen.Symptom, func(s *driven) string { return s.list.words.Text() }},
+		"words":   {screen.Words, func(s *driven) string { return s.finder.lookup.words.text }},
+		"search":  {screen.OutputWords, func(s *driven) string { return s.output.page.search.words.text }},
+		"form":    {screen.Form, func(s *driven) string { return s.form.fields[s.form.item].line.Text() }},
 	} {
 		s := opened(t)[c.open]()
 		s.press("ctrl+u", "a", "c", "left", "b", "end", "space", "x", "y", "ctrl+w")

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // learned is what was kept, in order.
@@ -30,7 +31,7 @@ func (l *learned) CellRan(id string) error  { return l.put("ran " + id) }
 func TestLearning(t *testing.T) {
 	s := start(t, 80, 24)
 	var l learned
-	s.opts.Learning = &l
+	s.Opts.Learning = &l
 	do := func(cmd tea.Cmd) {
 		if cmd != nil {
 			cmd()
@@ -54,7 +55,7 @@ func TestLearning(t *testing.T) {
 		t.Errorf("kept %v, want %v", l.all, want)
 	}
 	now := "# One"
-	s.opts.Docs = func() []Doc { return []Doc{{Name: "progress", Now: func() string { return now }}} }
+	s.Opts.Docs = func() []screen.Doc { return []screen.Doc{{Name: "progress", Now: func() string { return now }}} }
 	s.press("D", "enter")
 	s.sees("One")
 	now = "# Two"

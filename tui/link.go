@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // A rig of more than two nodes has a link under test, whose two ends are here and the
@@ -16,16 +17,16 @@ import (
 
 // links is the choice of the link under test.
 type links struct {
-	*shared
+	*screen.Shared
 	palette *palette
 }
 
 // openLinks is the key that asks for the link under test.
 func (ln *links) openLinks() tea.Cmd {
-	if ln.linkable() {
+	if ln.Linkable() {
 		ln.palette.chooseLinkFor(nil)
 	} else {
-		ln.notice = "a rig of two nodes has one link"
+		ln.Notice = "a rig of two nodes has one link"
 	}
 	return nil
 }
@@ -42,18 +43,18 @@ const mostLinks = 64 * 63 / 2
 // linkChoices are the palette's lines of all links, each both ways: here is where the
 // clients run.
 func (ln *links) linkChoices() (all []choice) {
-	if !ln.linkable() {
+	if !ln.Linkable() {
 		return nil
 	}
-	names := make([]string, len(ln.book.Rig.Nodes)) // by number
-	for i, name := range ln.names() {
-		if no := ln.number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
+	names := make([]string, len(ln.Book.Rig.Nodes)) // by number
+	for i, name := range ln.Names() {
+		if no := ln.Number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
 			names[no] = name
 		}
 	}
-	links, next := ln.book.Rig.Cabled()
+	links, next := ln.Book.Rig.Cabled()
 	if len(links) > mostLinks {
-		words := strings.Fields(strings.ToLower(ln.palette.line.text()))
+		words := strings.Fields(strings.ToLower(ln.palette.line.Text()))
 		if links = linksOf(names, words); len(words) == 0 && ln.palette.links {
 			links = next
 		}
@@ -61,7 +62,7 @@ func (ln *links) linkChoices() (all []choice) {
 	for _, two := range links {
 		for _, l := range []steps.Link{two, {Here: two.Peer, Peer: two.Here}} {
 			name := fmt.Sprintf("%s ⇄ %s", names[l.Here], names[l.Peer])
-			if l == ln.book.Rig.Link() {
+			if l == ln.Book.Rig.Link() {
 				name += "  (now)"
 			}
 			all = append(all, choice{"link", name, "", func() tea.Cmd { return ln.setLink(l) }})
@@ -110,10 +111,10 @@ func linksOf(names, words []string) (links []steps.Link) {
 }
 
 func (ln *links) setLink(l steps.Link) tea.Cmd {
-	ln.linked = true
+	ln.Linked = true
 	wanted := ln.palette.then
-	ln.notice = fmt.Sprintf("the link under test: %s ⇄ %s", ln.nodeName(l.Here), ln.nodeName(l.Peer))
-	return ln.try(func(s Session) error {
+	ln.Notice = fmt.Sprintf("the link under test: %s ⇄ %s", ln.NodeName(l.Here), ln.NodeName(l.Peer))
+	return ln.Try(func(s screen.Session) error {
 		err := s.SetLink(l)
 		if err == nil && len(wanted) > 0 {
 			s.Run(wanted...)

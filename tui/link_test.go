@@ -9,10 +9,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // trio is a screen on a rig of three nodes, with a cell over a link and one on every node.
-func trio(t *testing.T) *screen {
+func trio(t *testing.T) *driven {
 	t.Helper()
 	s := newScreen(t, steps.Tutorial{
 		Parts: []steps.Part{{
@@ -53,8 +54,8 @@ func TestAllNodesAreInTheHeader(t *testing.T) {
 	// Where there is no room for a node's name, the header still shows whether the node answers.
 	s.tell(steps.NodeChanged{Node: 2, State: 2, Why: "gone", Cause: "gone"})
 	for width := 40; width < 160; width++ {
-		s.width = width
-		if head := ansi.Strip(s.header(s.title())); ansi.StringWidth(head) > width {
+		s.Width = width
+		if head := ansi.Strip(s.Header(s.title())); ansi.StringWidth(head) > width {
 			t.Errorf("the header is %d columns of %d: %q", ansi.StringWidth(head), width, head)
 		}
 	}
@@ -66,7 +67,7 @@ func TestAllNodesAreInTheHeader(t *testing.T) {
 // The first screen speaks of as many nodes as there are, and follows the link.
 func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 	// sees is of the text, wherever its lines end.
-	sees := func(s *screen, want string) {
+	sees := func(s *driven, want string) {
 		t.Helper()
 		view := strings.Join(strings.Fields(strings.ReplaceAll(ansi.Strip(s.view()), "▏", "")), " ")
 		if !strings.Contains(view, want) {
@@ -74,7 +75,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 		}
 	}
 	s := trio(t)
-	s.opts.Rig.Simulated = true
+	s.Opts.Rig.Simulated = true
 	sees(s, "three pretend nodes")
 	sees(s, "now spark-01 ⇄ spark-02: L chooses")
 	rig := steps.NewRig("four", false, 4)
@@ -85,7 +86,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 	sees(s, "four pretend nodes")
 	sees(s, "now spark-03 ⇄ spark-01: L chooses")
 	two := newScreen(t, sampleTutorial(), 120, 40)
-	two.opts.Rig.Simulated = true
+	two.Opts.Rig.Simulated = true
 	sees(two, "two pretend nodes")
 	two.seesNot("L chooses")
 }
@@ -129,7 +130,7 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	}
 	declined := trio(t)
 	declined.press("j", "enter", "esc")
-	if calls := declined.fake.took(); calls != nil || declined.layers.has(paletteLevel) {
+	if calls := declined.fake.took(); calls != nil || declined.Layers.Has(screen.Palette) {
 		t.Errorf("%q", calls)
 	}
 }
@@ -138,15 +139,15 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 func TestResultsKeepTheirNodes(t *testing.T) {
 	s := trio(t)
 	c := "bw"
-	rig := s.book.Rig
+	rig := s.Book.Rig
 	rig.Probed = s.now
 	s.tell(steps.RigProbed{Rig: rig}, steps.CellStarted{Run: 1, Cell: c},
 		steps.CellEnded{Run: 1, Cell: c, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
 	s.tell(steps.RigProbed{Rig: rig.Over(steps.Link{Here: 2, Peer: 1})})
-	if got := s.ranOn(s.book.Cells[c]); got[0] != "spark-01" {
+	if got := s.RanOn(s.Book.Cells[c]); got[0] != "spark-01" {
 		t.Errorf("the result is told of %q", got)
 	}
-	if got := s.names(); got[0] != "spark-03" || s.nodeName(0) != "spark-01" {
+	if got := s.Names(); got[0] != "spark-03" || s.NodeName(0) != "spark-01" {
 		t.Errorf("the next run is on %q", got)
 	}
 }
@@ -161,7 +162,7 @@ func TestTwoNodesHaveOneLink(t *testing.T) {
 		40)
 	s.tell(connected()...)
 	s.press("L")
-	if s.layers.has(paletteLevel) || s.linkable() || s.links.linkChoices() != nil {
+	if s.Layers.Has(screen.Palette) || s.Linkable() || s.links.linkChoices() != nil {
 		t.Error("there is a link to choose on a rig of two nodes")
 	}
 	s.press("j", "enter")
@@ -182,15 +183,15 @@ func TestAlertsOfManyNodes(t *testing.T) {
 			}
 			s.tell(e)
 		}
-		lines := s.alertLines()
+		lines := s.AlertLines()
 		all := ansi.Strip(strings.Join(lines, "\n"))
-		if len(lines) > alertsHeight || len(lines) == 0 {
+		if len(lines) > screen.AlertsHeight || len(lines) == 0 {
 			t.Errorf("%d nodes: %d lines of alerts", nodes, len(lines))
 		}
 		if !strings.Contains(all, "disconnected") {
 			t.Errorf("%d nodes: that one is disconnected is not among\n%s", nodes, all)
 		}
-		if nodes > alertsHeight && !strings.Contains(all, fmt.Sprintf("%d more", nodes-alertsHeight+1)) {
+		if nodes > screen.AlertsHeight && !strings.Contains(all, fmt.Sprintf("%d more", nodes-screen.AlertsHeight+1)) {
 			t.Errorf("%d nodes: the others are not counted:\n%s", nodes, all)
 		}
 		s.View()

@@ -6,16 +6,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // A LoadingScreen is shown while the rig and the tutorial are made ready: it is there at
 // once, and goes when they are.
 type LoadingScreen struct {
-	*shared // for the header; there is no session yet
-	load    func() (*Model, error)
-	typed   []tea.Msg // what came meanwhile, for the screen behind
-	view    tea.View  // as it was drawn last
+	*screen.Shared // for the header; there is no session yet
+	load           func() (*Model, error)
+	typed          []tea.Msg // what came meanwhile, for the screen behind
+	view           tea.View  // as it was drawn last
 }
 
 // loadedMsg is the screen that was loaded, nil where there will be none.
@@ -23,9 +24,9 @@ type loadedMsg struct{ model *Model }
 
 // NewLoadingScreen makes what is shown before the screen that load makes, in a command. If load fails, the
 // program ends, and load's caller says why.
-func NewLoadingScreen(opts Options, load func() (*Model, error)) *LoadingScreen {
-	c := &LoadingScreen{shared: newShared(nil, opts), load: load}
-	c.chooseStyles()
+func NewLoadingScreen(opts screen.Options, load func() (*Model, error)) *LoadingScreen {
+	c := &LoadingScreen{Shared: screen.New(nil, opts), load: load}
+	c.ChooseStyles()
 	return c
 }
 
@@ -53,10 +54,10 @@ func (c *LoadingScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return c, tea.Quit
 		}
 	case tea.WindowSizeMsg:
-		c.width, c.height, c.dirty = msg.Width, msg.Height, true
+		c.Width, c.Height, c.Dirty = msg.Width, msg.Height, true
 	case tea.ColorProfileMsg:
-		c.profile = msg.Profile
-		c.chooseStyles()
+		c.Profile = msg.Profile
+		c.ChooseStyles()
 	}
 	c.typed = append(c.typed, msg)
 	return c, nil
@@ -75,22 +76,22 @@ func (c *LoadingScreen) replace(m *Model) (tea.Model, tea.Cmd) {
 
 // View is the screen's header, and what is under way.
 func (c *LoadingScreen) View() tea.View {
-	if c.dirty {
-		c.view, c.dirty = c.asView(c.drawLoading()), false
+	if c.Dirty {
+		c.view, c.Dirty = c.AsView(c.drawLoading()), false
 	}
 	return c.view
 }
 
 func (c *LoadingScreen) drawLoading() string {
-	if c.width <= 0 || c.height <= 0 {
+	if c.Width <= 0 || c.Height <= 0 {
 		return ""
 	}
-	lines := []string{theme.Pad(c.header(""), c.width)}
-	if c.height > 2 {
-		lines = append(lines, "", "  "+c.styles.Dim.Render("opening …"))
+	lines := []string{theme.Pad(c.Header(""), c.Width)}
+	if c.Height > 2 {
+		lines = append(lines, "", "  "+c.Styles.Dim.Render("opening …"))
 	}
 	for i, line := range lines {
-		lines[i] = ansi.Truncate(line, c.width, "")
+		lines[i] = ansi.Truncate(line, c.Width, "")
 	}
 	return strings.Join(lines, "\n")
 }

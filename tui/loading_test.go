@@ -7,12 +7,16 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // The loading screen is a frame at once, of any size, marked where the rig is simulated.
 func TestLoadingFrames(t *testing.T) {
 	for _, simulated := range []bool{true, false} {
-		c := NewLoadingScreen(Options{Rig: Rig{Simulated: simulated, Name: "lab"}, Terminal: Terminal{NoColor: true}}, nil)
+		c := NewLoadingScreen(screen.Options{
+			Rig: screen.Rig{Simulated: simulated, Name: "lab"}, Terminal: screen.Terminal{NoColor: true},
+		}, nil)
 		for width := 1; width < 130; width += 7 {
 			for height := 1; height < 5; height++ {
 				if _, cmd := c.Update(tea.WindowSizeMsg{Width: width, Height: height}); cmd != nil {
@@ -41,8 +45,8 @@ func TestLoadingFrames(t *testing.T) {
 func TestLoadingIsReplaced(t *testing.T) {
 	f := newFake()
 	var behind *Model
-	c := NewLoadingScreen(Options{}, func() (*Model, error) {
-		behind = New(f, Options{Tutorial: sampleTutorial(), Terminal: Terminal{Background: Dark}})
+	c := NewLoadingScreen(screen.Options{}, func() (*Model, error) {
+		behind = New(f, screen.Options{Tutorial: sampleTutorial(), Terminal: screen.Terminal{Background: screen.Dark}})
 		return behind, nil
 	})
 	var m tea.Model = c
@@ -56,8 +60,8 @@ func TestLoadingIsReplaced(t *testing.T) {
 	if behind == nil || m != tea.Model(behind) || cmd == nil {
 		t.Fatalf("it gives way to %T", m)
 	}
-	if behind.width != 120 || behind.height != 40 || !behind.layers.has(helpLevel) {
-		t.Errorf("%dx%d, help %t", behind.width, behind.height, behind.layers.has(helpLevel))
+	if behind.Width != 120 || behind.Height != 40 || !behind.Layers.Has(screen.Help) {
+		t.Errorf("%dx%d, help %t", behind.Width, behind.Height, behind.Layers.Has(screen.Help))
 	}
 }
 
@@ -67,7 +71,7 @@ func TestLoadingEnds(t *testing.T) {
 		"q":                  {tea.KeyPressMsg{Code: 'q', Text: "q"}},
 		"ctrl+c":             {tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}},
 	} {
-		c := NewLoadingScreen(Options{}, func() (*Model, error) { return nil, errors.New("no rig") })
+		c := NewLoadingScreen(screen.Options{}, func() (*Model, error) { return nil, errors.New("no rig") })
 		var cmd tea.Cmd
 		for _, msg := range msgs {
 			_, cmd = c.Update(msg)

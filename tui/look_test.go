@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // TestLook puts the screen over a played session into the terminal, to be looked
@@ -71,10 +72,10 @@ func TestLook(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
-	m := New(f, Options{
+	m := New(f, screen.Options{
 		Tutorial: sampleTutorial(),
-		Rig:      Rig{Simulated: true, Hint: "Your own rig: railbench --peer USER@HOST, or railbench init."},
-		Terminal: Terminal{SyncOutput: true, NoColor: os.Getenv("NO_COLOR") != ""},
+		Rig:      screen.Rig{Simulated: true, Hint: "Your own rig: railbench --peer USER@HOST, or railbench init."},
+		Terminal: screen.Terminal{SyncOutput: true, NoColor: os.Getenv("NO_COLOR") != ""},
 	})
 	if _, err := tea.NewProgram(m).Run(); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestReferencesAreLinks(t *testing.T) {
 	tutorial.Parts[0].Prose = "See [the sources](https://example.org/a-b) and <https://example.org/c>.\n"
 	for _, known := range []bool{true, false} {
 		s := newScreen(t, tutorial, 100, 30)
-		s.opts.Terminal.Links = known
+		s.Opts.Terminal.Links = known
 		s.restyle()
 		s.press("1", "home")
 		s.sees("the sources <https://example.org/a-b> and https://example.org/c.")

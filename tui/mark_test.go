@@ -9,7 +9,7 @@ func TestBoxesHideNoMark(t *testing.T) {
 			s := newScreen(t, sampleTutorial(), size[0], size[1])
 			s.tell(connected()...)
 			s.press(keys...)
-			if !s.layers.top().boxed() {
+			if !s.Layers.Top().Boxed() {
 				t.Fatalf("%s opens no box", name)
 			}
 			s.sees("SIMULATED")

@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // A key in a moment in which it can do nothing says so, and asks nothing of the session.
 func TestKeysInWrongMoments(t *testing.T) {
-	running := func(s *screen) {
+	running := func(s *driven) {
 		s.tell(steps.CellQueued{Cell: "gids"}, steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
 	}
-	silent := func(s *screen) { // it has run, printed nothing, and nothing judged it
+	silent := func(s *driven) { // it has run, printed nothing, and nothing judged it
 		s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
 			steps.CellEnded{Run: 1, Cell: "gids", At: s.now.Add(time.Second)})
 	}
-	readOnly := func(s *screen) { s.opts.ReadOnly = "this session is only read" }
+	readOnly := func(s *driven) { s.Opts.ReadOnly = "this session is only read" }
 	for name, c := range map[string]struct {
 		tutorial steps.Tutorial
-		before   func(*screen)
+		before   func(*driven)
 		keys     []string
 		notice   string
 	}{
@@ -68,12 +69,12 @@ func TestKeysInWrongMoments(t *testing.T) {
 func TestASymptomIsTakenBack(t *testing.T) {
 	s := newScreen(t, withChecklist(), 110, 36)
 	s.press("C", "/", "m", "t", "u", "backspace", "backspace", "backspace", "backspace")
-	if s.list.words.text() != "" || !s.layers.has(symptomLevel) {
-		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words.text(), s.layers.has(symptomLevel))
+	if s.list.words.Text() != "" || !s.Layers.Has(screen.Symptom) {
+		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words.Text(), s.Layers.Has(screen.Symptom))
 	}
 	s.press("x", "ctrl+c")
-	if s.layers.has(symptomLevel) || s.layers.has(quitLevel) {
+	if s.Layers.Has(screen.Symptom) || s.Layers.Has(screen.Quit) {
 		t.Errorf("ctrl+c leaves the words and nothing else: typing %t, quitting %t",
-			s.layers.has(symptomLevel), s.layers.has(quitLevel))
+			s.Layers.Has(screen.Symptom), s.Layers.Has(screen.Quit))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // Where the selection goes and what the window over the notebook shows.
@@ -42,7 +43,7 @@ func (nb *notebook) settle(d partLines, height int) {
 	case end-start <= height:
 		top = min(top, start)
 		top = max(top, end-height)
-	case nb.follow && nb.ran(p.item):
+	case nb.Follow && nb.ran(p.item):
 		top = d.result(p.item, height)
 	default:
 		top = max(start, min(top, end-height))
@@ -61,18 +62,18 @@ func (nb *notebook) watched(d partLines) (item int, ok bool) {
 
 func (nb *notebook) ran(item int) bool {
 	all := nb.open().Cells
-	return item >= 1 && item <= len(all) && nb.book.Cells[all[item-1].ID].Run > 0
+	return item >= 1 && item <= len(all) && nb.Book.Cells[all[item-1].ID].Run > 0
 }
 
 // enter looks at a part for the first time: at its introduction, or at the first
 // cell where both fit.
 func (nb *notebook) enter() {
 	p := nb.cursor()
-	if p.seen || nb.width == 0 {
+	if p.seen || nb.Width == 0 {
 		return
 	}
 	p.seen = true
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	if len(d.items) > 1 && d.end(1) <= h {
 		p.item = 1
 	}
@@ -82,7 +83,7 @@ func (nb *notebook) enter() {
 // screen.
 func (nb *notebook) choose(item int, d partLines, h int) {
 	p := nb.cursor()
-	p.item, p.loose, nb.follow, nb.watch = item, false, false, ""
+	p.item, p.loose, nb.Follow, nb.watch = item, false, false, ""
 	if len(d.items[item]) > h {
 		nb.setTop(d, d.starts[item], h)
 	}
@@ -90,29 +91,29 @@ func (nb *notebook) choose(item int, d partLines, h int) {
 
 // down goes to the next cell, however long this one is.
 func (nb *notebook) down() tea.Cmd {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	p := nb.cursor()
 	switch {
 	case p.item+1 < len(d.items):
 		nb.choose(p.item+1, d, h)
 	case d.end(p.item) > nb.top(d)+h:
-		nb.notice = "the last cell: pgdn shows the rest of it, tab goes to the next part"
-	case nb.part+1 < len(nb.parts()):
-		nb.notice = "the end of this part; tab goes to the next"
+		nb.Notice = "the last cell: pgdn shows the rest of it, tab goes to the next part"
+	case nb.part+1 < len(nb.Parts()):
+		nb.Notice = "the end of this part; tab goes to the next"
 	}
 	return nil
 }
 
 func (nb *notebook) up() tea.Cmd {
 	if p := nb.cursor(); p.item > 0 {
-		nb.choose(p.item-1, nb.lines(), nb.layout().noteHeight)
+		nb.choose(p.item-1, nb.lines(), nb.Layout().NoteHeight)
 	}
 	return nil
 }
 
 // advance goes to the next cell, over the end of a part, too.
 func (nb *notebook) advance() tea.Cmd {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	p := nb.cursor()
 	if p.item+1 < len(d.items) {
 		nb.choose(p.item+1, d, h)
@@ -123,19 +124,19 @@ func (nb *notebook) advance() tea.Cmd {
 
 // goToPart opens a part where it was left.
 func (nb *notebook) goToPart(i int) tea.Cmd {
-	if i < 0 || i >= len(nb.parts()) {
-		nb.notice = "unknown part"
+	if i < 0 || i >= len(nb.Parts()) {
+		nb.Notice = "unknown part"
 		return nil
 	}
-	nb.part, nb.follow, nb.watch = i, false, ""
-	nb.layers.drop(outputLevel)
+	nb.part, nb.Follow, nb.watch = i, false, ""
+	nb.Layers.Drop(screen.Output)
 	nb.enter()
 	return nil
 }
 
 func (nb *notebook) nextPart() tea.Cmd {
-	if nb.part+1 >= len(nb.parts()) {
-		nb.notice = "this is the last part"
+	if nb.part+1 >= len(nb.Parts()) {
+		nb.Notice = "this is the last part"
 		return nil
 	}
 	return nb.goToPart(nb.part + 1)
@@ -143,7 +144,7 @@ func (nb *notebook) nextPart() tea.Cmd {
 
 func (nb *notebook) previousPart() tea.Cmd {
 	if nb.part == 0 {
-		nb.notice = "this is the first part"
+		nb.Notice = "this is the first part"
 		return nil
 	}
 	return nb.goToPart(nb.part - 1)
@@ -155,8 +156,8 @@ func (nb *notebook) show(id string) {
 	if !ok {
 		return
 	}
-	if nb.layers.has(outputLevel) && nb.output.page.cell != id {
-		nb.layers.drop(outputLevel)
+	if nb.Layers.Has(screen.Output) && nb.output.page.cell != id {
+		nb.Layers.Drop(screen.Output)
 	}
 	nb.part, nb.watch = part, ""
 	p := nb.cursor()
@@ -166,7 +167,7 @@ func (nb *notebook) show(id string) {
 // scroll moves the window. The selection goes along when it would be out of sight:
 // enter must not run what isn't seen.
 func (nb *notebook) scroll(lines int) tea.Cmd {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	p := nb.cursor()
 	nb.settle(d, h)
 	before := nb.top(d)
@@ -174,7 +175,7 @@ func (nb *notebook) scroll(lines int) tea.Cmd {
 	top := nb.top(d)
 	p.loose, nb.watch = true, ""
 	if top != before {
-		nb.follow = false
+		nb.Follow = false
 	}
 	if d.starts[p.item] >= top+h {
 		p.item = d.at(top + h - 1)
@@ -192,7 +193,7 @@ func (nb *notebook) scroll(lines int) tea.Cmd {
 // readOn shows more of the selected item where it goes on below the window, and reports whether it does. What just ran
 // is read: its verdict was on the screen.
 func (nb *notebook) readOn() bool {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	nb.settle(d, h)
 	p := nb.cursor()
 	top, start, end := nb.top(d), d.starts[p.item], d.end(p.item)
@@ -204,32 +205,32 @@ func (nb *notebook) readOn() bool {
 		next = min(start, end-h)
 	}
 	nb.setTop(d, next, h)
-	p.loose, nb.watch, nb.follow = true, "", false
+	p.loose, nb.watch, nb.Follow = true, "", false
 	return true
 }
 
 // readsOn reports whether readOn would show more.
 func (nb *notebook) readsOn() bool {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	nb.settle(d, h)
 	c, ok := nb.selected()
 	return !(ok && nb.watch == c.ID) && d.end(nb.cursor().item) > nb.top(d)+h
 }
 
-func (nb *notebook) pageDown() tea.Cmd { return nb.scroll(max(1, nb.layout().noteHeight-2)) }
-func (nb *notebook) pageUp() tea.Cmd   { return nb.scroll(-max(1, nb.layout().noteHeight-2)) }
-func (nb *notebook) halfDown() tea.Cmd { return nb.scroll(max(1, nb.layout().noteHeight/2)) }
-func (nb *notebook) halfUp() tea.Cmd   { return nb.scroll(-max(1, nb.layout().noteHeight/2)) }
+func (nb *notebook) pageDown() tea.Cmd { return nb.scroll(max(1, nb.Layout().NoteHeight-2)) }
+func (nb *notebook) pageUp() tea.Cmd   { return nb.scroll(-max(1, nb.Layout().NoteHeight-2)) }
+func (nb *notebook) halfDown() tea.Cmd { return nb.scroll(max(1, nb.Layout().NoteHeight/2)) }
+func (nb *notebook) halfUp() tea.Cmd   { return nb.scroll(-max(1, nb.Layout().NoteHeight/2)) }
 
 func (nb *notebook) home() tea.Cmd {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	nb.choose(0, d, h)
 	nb.setTop(d, 0, h)
 	return nil
 }
 
 func (nb *notebook) end() tea.Cmd {
-	d, h := nb.lines(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.Layout().NoteHeight
 	nb.choose(len(d.items)-1, d, h)
 	nb.setTop(d, d.total, h)
 	return nil
@@ -247,19 +248,19 @@ func (nb *notebook) openOutput() tea.Cmd {
 func (nb *notebook) toggleEvidence() tea.Cmd {
 	switch c, ok := nb.selected(); {
 	case !ok:
-		nb.notice = "select a cell: evidence belongs to its verdict"
-	case nb.book.Cells[c.ID].Verdict.Grade == steps.NotRun:
-		nb.notice = "no evidence: it has not run yet"
+		nb.Notice = "select a cell: evidence belongs to its verdict"
+	case nb.Book.Cells[c.ID].Verdict.Grade == steps.NotRun:
+		nb.Notice = "no evidence: it has not run yet"
 	default:
-		nb.evidence[c.ID]++
+		nb.Evidence[c.ID]++
 	}
 	return nil
 }
 
 func (nb *notebook) toggleOutput() tea.Cmd {
 	switch c, ok := nb.selected(); {
-	case !ok || nb.book.Cells[c.ID].Output.Len() == 0:
-		nb.notice = "it has printed nothing"
+	case !ok || nb.Book.Cells[c.ID].Output.Len() == 0:
+		nb.Notice = "it has printed nothing"
 	default:
 		nb.folded[c.ID] = !nb.folded[c.ID]
 	}
@@ -269,13 +270,13 @@ func (nb *notebook) toggleOutput() tea.Cmd {
 func (nb *notebook) toggleScript() tea.Cmd {
 	c, ok := nb.selected()
 	if !ok || c.Note() || c.Own != "" {
-		nb.notice = "no script here"
+		nb.Notice = "no script here"
 		return nil
 	}
-	nb.scripts[c.ID] = !nb.scripts[c.ID]
-	nb.notice = "the script is folded"
-	if nb.scripts[c.ID] {
-		nb.notice = "the whole script and its values"
+	nb.Scripts[c.ID] = !nb.Scripts[c.ID]
+	nb.Notice = "the script is folded"
+	if nb.Scripts[c.ID] {
+		nb.Notice = "the whole script and its values"
 	}
 	return nil
 }
@@ -285,37 +286,37 @@ func (nb *notebook) toggleScript() tea.Cmd {
 func (nb *notebook) trust() tea.Cmd {
 	c, ok := nb.selected()
 	if !ok || c.Note() {
-		nb.notice = "no script here"
+		nb.Notice = "no script here"
 		return nil
 	}
-	if nb.keyBefore != "T" || nb.reads != c.ID {
-		nb.scripts[c.ID] = true
-		nb.notice = "this is all of " + c.ID + ": read it; T again lets it run, in your name"
-		nb.keyBefore, nb.reads = "T", c.ID
+	if nb.KeyBefore != "T" || nb.reads != c.ID {
+		nb.Scripts[c.ID] = true
+		nb.Notice = "this is all of " + c.ID + ": read it; T again lets it run, in your name"
+		nb.KeyBefore, nb.reads = "T", c.ID
 		return nil
 	}
-	nb.notice = c.ID + " is trusted until it changes"
-	return nb.try(func(s Session) error { return s.Trust(c.ID) })
+	nb.Notice = c.ID + " is trusted until it changes"
+	return nb.Try(func(s screen.Session) error { return s.Trust(c.ID) })
 }
 
 // toggleParts folds the list of parts away, for a wider notebook.
 func (nb *notebook) toggleParts() tea.Cmd {
-	nb.noParts = !nb.noParts
+	nb.NoParts = !nb.NoParts
 	return nil
 }
 
 // toggleMouse leaves the mouse to the terminal, which can select text then.
 func (nb *notebook) toggleMouse() tea.Cmd {
-	nb.noMouse = !nb.noMouse
-	nb.notice = "the mouse is railbench's: it selects and scrolls"
-	if nb.noMouse {
-		nb.notice = "the mouse is the terminal's, to select text; M takes it back"
+	nb.NoMouse = !nb.NoMouse
+	nb.Notice = "the mouse is railbench's: it selects and scrolls"
+	if nb.NoMouse {
+		nb.Notice = "the mouse is the terminal's, to select text; M takes it back"
 	}
 	return nil
 }
 
 // clickPart goes to what a row of the list of parts names.
-func (nb *notebook) clickPart(row int, l layout) {
+func (nb *notebook) clickPart(row int, l screen.Layout) {
 	_, targets := nb.partList(l)
 	if row >= len(targets) || targets[row].part < 0 {
 		return
@@ -323,7 +324,7 @@ func (nb *notebook) clickPart(row int, l layout) {
 	t := targets[row]
 	nb.goToPart(t.part)
 	if t.item > 0 {
-		nb.choose(t.item, nb.lines(), l.noteHeight)
+		nb.choose(t.item, nb.lines(), l.NoteHeight)
 	}
 }
 
@@ -332,6 +333,6 @@ func (nb *notebook) clickCell(row int) {
 	d := nb.lines()
 	if line := nb.top(d) + row; line < d.total {
 		p := nb.cursor()
-		p.item, p.loose, nb.follow, nb.watch = d.at(line), true, false, ""
+		p.item, p.loose, nb.Follow, nb.watch = d.at(line), true, false, ""
 	}
 }

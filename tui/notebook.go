@@ -10,13 +10,14 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // notebook is the open part of the tutorial with its cells, and where the user is in it.
 type notebook struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	finder *finder
 	output *output
 	editor *editor
@@ -69,10 +70,10 @@ type drawnCell struct {
 
 // lines sets the open part in lines as wide as the notebook's pane.
 func (nb *notebook) lines() partLines {
-	l := nb.layout()
+	l := nb.Layout()
 	part := nb.open()
 	d := partLines{}
-	intro := nb.intro(part, l.noteWidth)
+	intro := nb.intro(part, l.NoteWidth)
 	d.add(cells.Drawing{Lines: intro, Verdict: len(intro), End: len(intro)})
 	for i, c := range part.Cells {
 		d.add(nb.cell(c, i+1, l))
@@ -82,7 +83,7 @@ func (nb *notebook) lines() partLines {
 
 // Spread is the open part from its first line to its last, as it looks when scrolled through.
 func (m *Model) Spread() []string {
-	if m.width <= 0 || len(m.parts()) == 0 {
+	if m.Width <= 0 || len(m.Parts()) == 0 {
 		return nil
 	}
 	return slices.Concat(m.notebook.lines().items...)
@@ -99,9 +100,9 @@ func (d *partLines) add(x cells.Drawing) {
 // pretend says of how many nodes the simulated rig is, and where there are more than the
 // two that a tutorial speaks of, which it means.
 func (nb *notebook) pretend() string {
-	names := nb.names()
+	names := nb.Names()
 	text := inWords(len(names)) + " pretend nodes inside this program; nothing here was measured on hardware. "
-	if nb.linkable() {
+	if nb.Linkable() {
 		text += fmt.Sprintf("A cell runs over the link of two of them, now %s ⇄ %s: L chooses. Checks look at all. ",
 			theme.Clean(names[steps.Here]), theme.Clean(names[steps.Peer]))
 	}
@@ -124,28 +125,28 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 	key := introKey{
 		part: nb.part, width: width, selected: nb.cursor().item == 0, whole: nb.whole[id], notes: nb.notes[id],
 	}
-	if nb.part == 0 && nb.opts.Rig.Simulated {
+	if nb.part == 0 && nb.Opts.Rig.Simulated {
 		key.pretend = nb.pretend()
 	}
 	if strings.Contains(part.Prose, limits.ThisRig) {
-		key.outlook = limits.Outlook(nb.book.Rig)
+		key.outlook = limits.Outlook(nb.Book.Rig)
 	}
 	if lines, ok := nb.cache.intros[key]; ok {
 		return lines
 	}
 	var lines []string
 	if key.pretend != "" {
-		text := nb.styles.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.opts.Rig.Hint)
-		bar := " " + nb.styles.Warn.Render("▏") + " "
+		text := nb.Styles.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.Opts.Rig.Hint)
+		bar := " " + nb.Styles.Warn.Render("▏") + " "
 		lines = append(lines, theme.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")
 	}
-	if part.Title == "" && len(nb.parts()) == 0 {
-		lines = append(lines, " "+nb.styles.Dim.Render("This tutorial has no parts."))
+	if part.Title == "" && len(nb.Parts()) == 0 {
+		lines = append(lines, " "+nb.Styles.Dim.Render("This tutorial has no parts."))
 	} else {
-		bar, style := " ", nb.styles.Strong
+		bar, style := " ", nb.Styles.Strong
 		if key.selected {
-			bar, style = nb.styles.Accent.Render("▌"), nb.styles.Focus
+			bar, style = nb.Styles.Accent.Render("▌"), nb.Styles.Focus
 		}
 		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", nb.part+1, theme.Clean(part.Title))), "")
 	}
@@ -154,7 +155,7 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 	}
 	if strings.TrimSpace(part.Prose) != "" {
 		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: nb.markOf(id), InPlace: key.notes}
-		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), nb.styles, width)...)
+		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), nb.Styles, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if nb.cache.intros == nil {
@@ -166,17 +167,17 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 
 // cell draws a cell, or gives what was drawn of it. All that a drawing depends on is in the key: of the cell's
 // state the version, which changes with it.
-func (nb *notebook) cell(c steps.Cell, item int, l layout) cells.Drawing {
-	state := nb.book.Cells[c.ID]
-	view := nb.viewOf(c, nb.cursor().item == item, l)
+func (nb *notebook) cell(c steps.Cell, item int, l screen.Layout) cells.Drawing {
+	state := nb.Book.Cells[c.ID]
+	view := nb.ViewOf(c, nb.cursor().item == item, l)
 	view.Whole, view.Notes, view.Mark = nb.whole[c.ID], nb.notes[c.ID], nb.markOf(c.ID)
-	view.Params, view.Stale, view.Folded = nb.changedParams(c), nb.book.Stale(c.ID), nb.folded[c.ID]
-	names := nb.ranOn(state)
-	key := cellKey{nb.book.Version(c.ID), view, strings.Join(names, "\n"), l.noteWidth}
+	view.Params, view.Stale, view.Folded = nb.changedParams(c), nb.Book.Stale(c.ID), nb.folded[c.ID]
+	names := nb.RanOn(state)
+	key := cellKey{nb.Book.Version(c.ID), view, strings.Join(names, "\n"), l.NoteWidth}
 	if old, ok := nb.cache.cells[c.ID]; ok && old.key == key {
 		return old.Drawing
 	}
-	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(nb.styles, l.noteWidth)
+	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(nb.Styles, l.NoteWidth)
 	if nb.cache.cells == nil {
 		nb.cache.cells = map[string]drawnCell{}
 	}
@@ -186,11 +187,11 @@ func (nb *notebook) cell(c steps.Cell, item int, l layout) cells.Drawing {
 
 // Click selects a part or a cell.
 func (nb *notebook) Click(x, row int) tea.Cmd {
-	nb.dirty, nb.notice = true, ""
-	switch l := nb.layout(); {
-	case x < l.partsWidth:
+	nb.Dirty, nb.Notice = true, ""
+	switch l := nb.Layout(); {
+	case x < l.PartsWidth:
 		nb.clickPart(row, l)
-	case x >= l.noteLeft && x < l.noteLeft+l.noteWidth:
+	case x >= l.NoteLeft && x < l.NoteLeft+l.NoteWidth:
 		nb.clickCell(row)
 	}
 	return nil
@@ -203,7 +204,7 @@ func (nb *notebook) Wheel(lines int) tea.Cmd { return nb.scroll(lines) }
 // tutorial as it was opened, whatever was edited since.
 func (nb *notebook) markOf(id string) int {
 	if nb.marks == nil {
-		_, nb.marks = nb.opts.Tutorial.Differences()
+		_, nb.marks = nb.Opts.Tutorial.Differences()
 	}
 	return nb.marks[id]
 }
@@ -219,9 +220,9 @@ func (nb *notebook) here() string {
 func (nb *notebook) toggleWide() tea.Cmd {
 	id := nb.here()
 	nb.whole[id] = !nb.whole[id]
-	nb.notice = "tables with the columns that fit"
+	nb.Notice = "tables with the columns that fit"
 	if nb.whole[id] {
-		nb.notice = "tables with all columns"
+		nb.Notice = "tables with all columns"
 	}
 	return nil
 }
@@ -229,13 +230,13 @@ func (nb *notebook) toggleWide() tea.Cmd {
 func (nb *notebook) toggleNotes() tea.Cmd {
 	id := nb.here()
 	if nb.markOf(id) == 0 {
-		nb.notice = "no number in the margin here: D has the page differences"
+		nb.Notice = "no number in the margin here: D has the page differences"
 		return nil
 	}
 	nb.notes[id] = !nb.notes[id]
-	nb.notice = fmt.Sprintf("note %d is folded", nb.markOf(id))
+	nb.Notice = fmt.Sprintf("note %d is folded", nb.markOf(id))
 	if nb.notes[id] {
-		nb.notice = fmt.Sprintf("note %d is shown where its number is", nb.markOf(id))
+		nb.Notice = fmt.Sprintf("note %d is shown where its number is", nb.markOf(id))
 	}
 	return nil
 }
@@ -245,13 +246,13 @@ func (nb *notebook) edit() tea.Cmd {
 	c, ok := nb.selected()
 	switch {
 	case !ok:
-		nb.notice = "select a cell first: its script is what can be edited"
+		nb.Notice = "select a cell first: its script is what can be edited"
 		return nil
 	case c.Own != "":
-		nb.notice = "railbench does this itself: no script"
+		nb.Notice = "railbench does this itself: no script"
 		return nil
-	case nb.opts.ReadOnly != "":
-		nb.notice = onlyFollows
+	case nb.Opts.ReadOnly != "":
+		nb.Notice = screen.OnlyFollows
 		return nil
 	}
 	nb.editor.editRole(c, 0)
@@ -260,22 +261,22 @@ func (nb *notebook) edit() tea.Cmd {
 
 // restart is the second 0: all results are cleared, and the next cell probes the nodes again.
 func (nb *notebook) restart() tea.Cmd {
-	if nb.keyBefore != "0" {
-		cmd := nb.resetPeaks()
-		nb.notice, nb.keyBefore = "peaks and averages start again; 0 again clears all outputs and verdicts", "0"
+	if nb.KeyBefore != "0" {
+		cmd := nb.ResetPeaks()
+		nb.Notice, nb.KeyBefore = "peaks and averages start again; 0 again clears all outputs and verdicts", "0"
 		return cmd
 	}
-	if nb.busy() {
-		nb.notice = "something runs: i i interrupts it"
+	if nb.Busy() {
+		nb.Notice = "something runs: i i interrupts it"
 		return nil
 	}
-	nb.notice = "all outputs and verdicts are cleared"
+	nb.Notice = "all outputs and verdicts are cleared"
 	var ids []string
-	for id := range nb.book.Cells {
+	for id := range nb.Book.Cells {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	return nb.ask(func(s Session) {
+	return nb.Ask(func(s screen.Session) {
 		for _, id := range ids {
 			s.Clear(id)
 		}
@@ -291,12 +292,12 @@ func (nb *notebook) openForm() tea.Cmd {
 // changedParams are the parameters of a cell that are not as they are by default, in
 // one line.
 func (nb *notebook) changedParams(c steps.Cell) string {
-	if !nb.book.Params.Any() && nb.reads != c.ID {
+	if !nb.Book.Params.Any() && nb.reads != c.ID {
 		return ""
 	}
 	var all []string
-	for _, p := range nb.opts.Params {
-		value, set := nb.book.Params.Get(c.ID, p.Name)
+	for _, p := range nb.Opts.Params {
+		value, set := nb.Book.Params.Get(c.ID, p.Name)
 		switch {
 		case !c.Reads(p):
 		case nb.reads == c.ID && p.Program && (!set || value == p.Default):
@@ -323,16 +324,16 @@ type anchor struct{ item, line int }
 
 // open is the part that is shown; the zero Part where there is none.
 func (nb *notebook) open() steps.Part {
-	if nb.part < len(nb.parts()) {
-		return nb.parts()[nb.part]
+	if nb.part < len(nb.Parts()) {
+		return nb.Parts()[nb.part]
 	}
 	return steps.Part{}
 }
 
 // hidden counts the cells of the open part that are not shown.
 func (nb *notebook) hidden() int {
-	if nb.part < len(nb.book.Tutorial.Parts) {
-		return hiddenIn(nb.book.Tutorial.Parts[nb.part])
+	if nb.part < len(nb.Book.Tutorial.Parts) {
+		return screen.HiddenIn(nb.Book.Tutorial.Parts[nb.part])
 	}
 	return 0
 }
@@ -350,7 +351,7 @@ func (nb *notebook) selected() (steps.Cell, bool) {
 
 // find gives the part and the item of a cell.
 func (nb *notebook) find(id string) (part, item int, ok bool) {
-	for i, p := range nb.parts() {
+	for i, p := range nb.Parts() {
 		for j, c := range p.Cells {
 			if c.ID == id {
 				return i, j + 1, true
@@ -391,11 +392,11 @@ func (d partLines) result(item, height int) int {
 }
 
 // Draw is the window over the open part with its scroll bar.
-func (nb *notebook) Draw(width, height int) picture {
+func (nb *notebook) Draw(width, height int) screen.Picture {
 	d := nb.lines()
 	nb.settle(d, height)
 	top := nb.top(d)
-	bar := scrollBar(nb.styles, top, d.total, height)
+	bar := screen.ScrollBar(nb.Styles, top, d.total, height)
 	lines := make([]string, 0, height)
 	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
 		// The cell goes on above the window: its title stays, with the time.
@@ -414,5 +415,5 @@ func (nb *notebook) Draw(width, height int) picture {
 		// Another cell's end is watched: what enter would run is seen all the same.
 		lines[height-1] = d.items[item][0] + bar[height-1]
 	}
-	return picture{lines: lines}
+	return screen.Picture{Lines: lines}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 func TestFirstScreen(t *testing.T) {
@@ -73,7 +74,7 @@ func TestARunFromKeyToVerdict(t *testing.T) {
 	s.sees("◌ next")
 	s.tell(steps.CellStarted{Run: 7, Cell: "ib-write-bw", At: s.now})
 	s.now = s.now.Add(2300 * time.Millisecond)
-	s.send(s.spinner.Tick())
+	s.send(s.Spinner.Tick())
 	s.sees("[7]", "running 2.3 s", "server spark-01 · client spark-02", "i interrupt")
 	s.tell(steps.CellPrinted{Run: 7, Cell: "ib-write-bw", Lines: lines(5000, "row")})
 	s.sees("4999 row", "more lines, O opens")
@@ -162,11 +163,11 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 		if i%11 == 0 {
 			s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 40, Y: 5})
 		}
-		if s.layers.has(gaugesLevel) {
+		if s.Layers.Has(screen.Gauges) {
 			continue
 		}
 		s.view()
-		d, h := s.notebook.lines(), s.Model.layout().noteHeight
+		d, h := s.notebook.lines(), s.Model.Layout().NoteHeight
 		top, p := s.notebook.top(d), s.notebook.cursor()
 		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
 			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d",
@@ -193,7 +194,7 @@ func TestColoursOfTools(t *testing.T) {
 		s.sees("\uFFFD[32mnot cleaned")
 		s.press("O")
 	}
-	s.opts.Terminal.NoColor = true
+	s.Opts.Terminal.NoColor = true
 	s.restyle()
 	if strings.Contains(s.view(), red) {
 		t.Error("colours although the user wants none")
@@ -294,12 +295,12 @@ func TestGaugesAndTheirModes(t *testing.T) {
 	s.sees("scale =")
 	// Twice at once is the top, of whatever is open; a g that comes later only goes back.
 	s.press("end", "g", "g")
-	if s.layers.top() != notebookLevel || s.notebook.cursor().item != 0 {
+	if s.Layers.Top() != screen.Notebook || s.notebook.cursor().item != 0 {
 		t.Error("g g is not the top")
 	}
 	s.press("end", "g")
 	s.now = s.now.Add(twiceWithin + 1)
-	if s.press("g"); s.layers.top() != notebookLevel || s.notebook.cursor().item == 0 {
+	if s.press("g"); s.Layers.Top() != screen.Notebook || s.notebook.cursor().item == 0 {
 		t.Error("a later g is the top")
 	}
 	b := sampleBoard(1, 0)
@@ -329,7 +330,7 @@ func TestPace(t *testing.T) {
 		t.Error("the pace goes on with nothing to draw")
 	}
 	s.tell(passed(1, "gids"))
-	s.send(s.spinner.Tick())
+	s.send(s.Spinner.Tick())
 	if s.ticking {
 		t.Error("the clock runs while no cell does: an idle screen costs time")
 	}
@@ -442,10 +443,10 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 }
 
 // readsOn presses space as long as it shows more of the selected cell, and looks that nothing of it is left out.
-func (s *screen) readsOn() {
+func (s *driven) readsOn() {
 	s.t.Helper()
 	for s.notebook.spaceDoes() == "read on" {
-		d, h := s.notebook.lines(), s.notebook.layout().noteHeight
+		d, h := s.notebook.lines(), s.notebook.Layout().NoteHeight
 		before := s.notebook.top(d)
 		item := s.notebook.cursor().item
 		s.press("space")
@@ -464,7 +465,7 @@ func TestSpaceReadsOn(t *testing.T) {
 		t.Fatalf("space would %s", got)
 	}
 	s.readsOn()
-	d, h := s.notebook.lines(), s.notebook.layout().noteHeight
+	d, h := s.notebook.lines(), s.notebook.Layout().NoteHeight
 	if end := d.end(0); s.notebook.top(d)+h < end {
 		t.Errorf("read to line %d of %d", s.notebook.top(d)+h, end)
 	}
@@ -482,8 +483,8 @@ func TestNoKeyIsSilent(t *testing.T) {
 		"S": "no script here", "*": "note 1", "W": "all columns",
 	} {
 		s.press("1", "home", key)
-		if !strings.Contains(s.notice, says) {
-			t.Errorf("%s: %q", key, s.notice)
+		if !strings.Contains(s.Notice, says) {
+			t.Errorf("%s: %q", key, s.Notice)
 		}
 	}
 	s.press("j", "e")
@@ -497,7 +498,7 @@ func TestGaugesFold(t *testing.T) {
 	for i := range b.Gauges {
 		b.Gauges[i].Tx, b.Gauges[i].Rx = meter.Flow{}, meter.Flow{}
 	}
-	s.now = s.now.Add(openFor + 1)
+	s.now = s.now.Add(screen.OpenFor + 1)
 	s.send(snapshotMsg(b))
 	s.send(paceMsg{})
 	s.sees("4 ports idle, 4 down: g shows them")

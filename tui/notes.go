@@ -9,12 +9,13 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps/script"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // Notes is the presenter's own screen: it follows a presentation that another railbench gives.
 type Notes struct {
-	opts          Options
+	opts          screen.Options
 	read          func() (script.Moment, error)
 	at            script.Moment
 	err           error
@@ -31,7 +32,7 @@ type momentMsg struct {
 }
 
 // NewNotes makes it; read gives where the presentation is, and is called from a command.
-func NewNotes(read func() (script.Moment, error), opts Options) *Notes {
+func NewNotes(read func() (script.Moment, error), opts screen.Options) *Notes {
 	return &Notes{opts: opts, read: read, profile: colorprofile.TrueColor}
 }
 
@@ -73,7 +74,7 @@ func (n *Notes) View() tea.View {
 	if n.opts.Terminal.NoColor {
 		profile = colorprofile.ASCII
 	}
-	frame := strings.Join(n.lines(theme.New(n.opts.Terminal.Background != Light, profile)), "\n")
+	frame := strings.Join(n.lines(theme.New(n.opts.Terminal.Background != screen.Light, profile)), "\n")
 	if n.opts.Terminal.ASCII {
 		frame = theme.ASCII(frame)
 	}
@@ -128,7 +129,7 @@ func (n *Notes) lines(k *theme.Styles) []string {
 
 // fit gives as many lines as the terminal has, each as wide as it is.
 func (n *Notes) fit(lines []string) []string {
-	lines = fill(lines, n.height, n.width)
+	lines = screen.Fill(lines, n.height, n.width)
 	for i, l := range lines {
 		lines[i] = theme.Pad(l, n.width)
 	}

@@ -8,16 +8,17 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // output is the layer of an opened output.
 type output struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	page       *page
-	searchKeys []chapter
-	clickPart  func(row int, l layout) // of the list next to it
+	searchKeys []screen.Chapter
+	clickPart  func(row int, l screen.Layout) // of the list next to it
 }
 
 // page is an opened output.
@@ -43,12 +44,12 @@ type rowsKey struct {
 // openOutputOf follows an output that still grows; one that is whole is read from its
 // beginning.
 func (out *output) openOutputOf(c steps.Cell) tea.Cmd {
-	state := out.book.Cells[c.ID]
+	state := out.Book.Cells[c.ID]
 	if state.Output.Len() == 0 {
-		out.notice = "it has printed nothing"
+		out.Notice = "it has printed nothing"
 		return nil
 	}
-	out.layers.push(outputLevel)
+	out.Layers.Push(screen.Output)
 	out.page = &page{cell: c.ID, run: state.Run, dropped: state.Output.Dropped(), follow: state.Running}
 	if out.page.follow {
 		out.pageLast()
@@ -57,14 +58,14 @@ func (out *output) openOutputOf(c steps.Cell) tea.Cmd {
 }
 
 func (out *output) closeOutput() tea.Cmd {
-	out.layers.drop(outputLevel)
+	out.Layers.Drop(screen.Output)
 	return nil
 }
 
-func (out *output) pageState() steps.CellState { return out.book.Cells[out.page.cell] }
+func (out *output) pageState() steps.CellState { return out.Book.Cells[out.page.cell] }
 
 // pageHeight is how many lines of an opened output are seen.
-func (out *output) pageHeight() int { return max(1, out.layout().noteHeight-2) }
+func (out *output) pageHeight() int { return max(1, out.Layout().NoteHeight-2) }
 
 // pageEnd is the first line that is seen at the end of an opened output.
 func (out *output) pageEnd() int { return out.rows().Line(out.pageEndRow()) }
@@ -77,10 +78,10 @@ func (out *output) pageEndRow() int {
 // changed.
 func (out *output) rows() cells.Rows {
 	state := out.pageState()
-	key := rowsKey{state.Run, state.Output.Dropped(), state.Output.Len(), out.layout().noteWidth}
+	key := rowsKey{state.Run, state.Output.Dropped(), state.Output.Len(), out.Layout().NoteWidth}
 	if p := out.page; p.rowsKey != key {
-		c, _ := out.book.Tutorial.Cell(p.cell)
-		p.rowsKey, p.rows = key, cells.NewRows(c, state, out.ranOn(state), key.width-1)
+		c, _ := out.Book.Tutorial.Cell(p.cell)
+		p.rowsKey, p.rows = key, cells.NewRows(c, state, out.RanOn(state), key.width-1)
 	}
 	return out.page.rows
 }
@@ -96,18 +97,18 @@ func (out *output) turn(lines int) tea.Cmd {
 
 // slide moves sideways by half a screen, as far as the lines that are seen reach.
 func (out *output) slide(way int) tea.Cmd {
-	l := out.layout()
-	to := out.page.column + way*max(8, l.noteWidth/2)
-	out.page.column = max(0, min(to, out.onPage().Reach(l.noteWidth-1, out.pageHeight())))
+	l := out.Layout()
+	to := out.page.column + way*max(8, l.NoteWidth/2)
+	out.page.column = max(0, min(to, out.onPage().Reach(l.NoteWidth-1, out.pageHeight())))
 	return nil
 }
 
 // onPage is the opened output as cells draws it.
 func (out *output) onPage() cells.Page {
-	c, _ := out.book.Tutorial.Cell(out.page.cell)
+	c, _ := out.Book.Tutorial.Cell(out.page.cell)
 	p := out.page
 	return cells.Page{
-		Cell: c, State: out.pageState(), Names: out.ranOn(out.pageState()), Column: p.column,
+		Cell: c, State: out.pageState(), Names: out.RanOn(out.pageState()), Column: p.column,
 		Rows: out.rows(), Top: out.rows().Row(p.top),
 		Marks: func(line int, text string) []theme.Mark { return p.marks(p.dropped+line, text) },
 	}
@@ -126,7 +127,7 @@ func (out *output) pageLast() tea.Cmd {
 // keepPage keeps an opened output at the end, or at the lines that are being read
 // while older ones are dropped.
 func (out *output) keepPage() {
-	if !out.layers.has(outputLevel) {
+	if !out.Layers.Has(screen.Output) {
 		return
 	}
 	state := out.pageState()
@@ -146,14 +147,14 @@ func (out *output) keepPage() {
 	out.page.top = out.rows().Line(min(out.rows().Row(out.page.top), out.pageEndRow()))
 	out.page.search.scan(state.Output)
 	if state.Run == 0 {
-		out.layers.drop(outputLevel)
+		out.Layers.Drop(screen.Output)
 	}
 }
 
 // Click goes to another part. An output of the checklist has no list of parts.
 func (out *output) Click(x, row int) tea.Cmd {
-	out.dirty, out.notice = true, ""
-	if l := out.layout(); x < l.partsWidth {
+	out.Dirty, out.Notice = true, ""
+	if l := out.Layout(); x < l.PartsWidth {
 		out.clickPart(row, l)
 	}
 	return nil
@@ -163,26 +164,26 @@ func (out *output) Click(x, row int) tea.Cmd {
 func (out *output) Wheel(lines int) tea.Cmd { return out.turn(lines) }
 
 // Draw is the output with its title and where in it one is.
-func (out *output) Draw(width, height int) picture {
+func (out *output) Draw(width, height int) screen.Picture {
 	state := out.pageState()
 	seen := max(1, height-2)
 	out.page.top = out.rows().Line(max(0, min(out.rows().Row(out.page.top), out.pageEndRow())))
 	p := out.onPage()
-	title := " " + out.styles.Focus.Render(theme.Clean(p.Cell.Title)) + out.styles.Dim.Render(" · output")
+	title := " " + out.Styles.Focus.Render(theme.Clean(p.Cell.Title)) + out.Styles.Dim.Render(" · output")
 	if state.Running {
-		title += out.styles.Accent.Render("  " + out.spinner.View() + " " + out.since(state.Started))
+		title += out.Styles.Accent.Render("  " + out.Spinner.View() + " " + out.Since(state.Started))
 		if out.page.follow {
-			title += out.styles.Dim.Render(" follows")
+			title += out.Styles.Dim.Render(" follows")
 		}
 	} else if g := state.Verdict.Grade; g != steps.NotRun {
-		title += "  " + cells.GradeStyle(out.styles, g).Render(cells.Mark(g)+" "+g.String())
-		if out.simulated() {
-			title += out.styles.Dim.Render(" SIMULATED")
+		title += "  " + cells.GradeStyle(out.Styles, g).Render(cells.Mark(g)+" "+g.String())
+		if out.Simulated() {
+			title += out.Styles.Dim.Render(" SIMULATED")
 		}
 	}
 	lines := []string{theme.Pad(title, width-1) + " "}
-	bar := scrollBar(out.styles, p.Top, out.rows().Count(state.Output.Len()), seen)
-	for i, s := range p.Lines(out.styles, width-2, seen) {
+	bar := screen.ScrollBar(out.Styles, p.Top, out.rows().Count(state.Output.Len()), seen)
+	for i, s := range p.Lines(out.Styles, width-2, seen) {
 		lines = append(lines, " "+s+bar[i])
 	}
 	position, found := p.Position(seen), out.searched()
@@ -191,20 +192,20 @@ func (out *output) Draw(width, height int) picture {
 		// The folder is always the same: a narrow screen shows the end of the path.
 		position += theme.Tail(theme.Clean(state.Log), width-2-lipgloss.Width(found+position))
 	}
-	lines = append(lines, theme.Pad(" "+found+out.styles.Dim.Render(position), width))
-	return picture{lines: fill(lines, height, width)}
+	lines = append(lines, theme.Pad(" "+found+out.Styles.Dim.Render(position), width))
+	return screen.Picture{Lines: screen.Fill(lines, height, width)}
 }
 
 // typeWords begins to type what is looked for.
 func (out *output) typeWords() tea.Cmd {
 	s := &out.page.search
-	if out.layers.has(searchLevel) {
+	if out.Layers.Has(screen.OutputWords) {
 		return nil
 	}
 	// Keys that are typed must not become commands because the next cell has begun.
-	out.follow = false
-	out.layers.push(searchLevel)
-	s.line, s.old = newLine(maxSearchWords), s.words.text
+	out.Follow = false
+	out.Layers.Push(screen.OutputWords)
+	s.line, s.old = screen.NewLine(maxSearchWords), s.words.text
 	s.from = view{out.page.dropped + out.page.top, out.page.column, out.page.follow}
 	s.sought("")
 	return nil
@@ -223,7 +224,7 @@ func (out *output) seek(words string) {
 	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
 		out.goTo(to)
 	}
-	out.dirty = true
+	out.Dirty = true
 }
 
 func (p *page) view(v view) {
@@ -232,16 +233,16 @@ func (p *page) view(v view) {
 
 func (out *output) eraseSearch() tea.Cmd {
 	l := &out.page.search.line
-	if l.text() == "" {
+	if l.Text() == "" {
 		return out.dropSearch()
 	}
-	l.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
-	out.seek(l.text())
+	l.Key(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	out.seek(l.Text())
 	return nil
 }
 
 func (out *output) emptySearch() tea.Cmd {
-	out.page.search.line.set("")
+	out.page.search.line.Set("")
 	out.seek("")
 	return nil
 }
@@ -249,10 +250,10 @@ func (out *output) emptySearch() tea.Cmd {
 // keepSearch ends the typing. Without a word it goes on with the last ones.
 func (out *output) keepSearch() tea.Cmd {
 	s := &out.page.search
-	out.layers.drop(searchLevel)
+	out.Layers.Drop(screen.OutputWords)
 	if s.words.text != "" {
 		if s.total == 0 {
-			out.notice = "nothing found"
+			out.Notice = "nothing found"
 		}
 		return nil
 	}
@@ -268,7 +269,7 @@ func (out *output) dropSearch() tea.Cmd {
 	p := out.page
 	p.view(p.search.from)
 	p.search = search{}
-	out.layers.drop(searchLevel)
+	out.Layers.Drop(screen.OutputWords)
 	out.keepPage()
 	return nil
 }
@@ -284,7 +285,7 @@ func (out *output) leaveOutput() tea.Cmd {
 
 // searching reports whether n does something.
 func (out *output) searching() bool {
-	return out.layers.has(outputLevel) && out.page.search.words.text != ""
+	return out.Layers.Has(screen.Output) && out.page.search.words.text != ""
 }
 
 // nextFound goes to the next place, or to the one before.
@@ -293,10 +294,10 @@ func (out *output) nextFound(way int) tea.Cmd {
 	s := &p.search
 	switch {
 	case s.words.text == "":
-		out.notice = "/ looks for something"
+		out.Notice = "/ looks for something"
 		return nil
 	case s.total == 0:
-		out.notice = "nothing found"
+		out.Notice = "nothing found"
 		return nil
 	}
 	from := s.at
@@ -310,7 +311,7 @@ func (out *output) nextFound(way int) tea.Cmd {
 	}
 	to, wrapped := s.next(from, way)
 	if wrapped {
-		out.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
+		out.Notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
 	}
 	out.goTo(to)
 	return nil
@@ -338,7 +339,7 @@ func (out *output) goTo(to spot) {
 		return nth < to.nth
 	})
 	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
-	room := out.onPage().Room(out.layout().noteWidth-1, line)
+	room := out.onPage().Room(out.Layout().NoteWidth-1, line)
 	if from >= p.column && end < p.column+room {
 		return
 	}
@@ -364,13 +365,13 @@ func (p *page) marks(line int, text string) []theme.Mark {
 // searched says what is looked for and how often it is there; empty where nothing is.
 func (out *output) searched() string {
 	s := &out.page.search
-	if !out.layers.has(searchLevel) && s.words.text == "" {
+	if !out.Layers.Has(screen.OutputWords) && s.words.text == "" {
 		return ""
 	}
-	k := out.styles
+	k := out.Styles
 	text, gap := k.Accent.Render("/"+theme.Clean(s.words.text)), "  "
-	if out.layers.has(searchLevel) {
-		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, out.width), " "
+	if out.Layers.Has(screen.OutputWords) {
+		text, gap = k.Accent.Render("/")+s.line.View(k, k.Accent, out.Width), " "
 	}
 	text += gap
 	switch {

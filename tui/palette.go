@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/sahilm/fuzzy"
 
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -17,11 +18,11 @@ import (
 
 // palette is what is typed at it.
 type palette struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	choices func() []choice // all that there are on this screen
 
-	line  line
+	line  screen.Line
 	item  int
 	links bool     // only links are to choose from
 	then  []string // cells that run once a link is chosen
@@ -45,7 +46,7 @@ type choice struct {
 // chosen are those that have all words that are typed, those that begin with them
 // first. Where none has them, they are those that have the letters in this order, the best first.
 func (pal *palette) chosen() []choice {
-	words := strings.Fields(strings.ToLower(pal.line.text()))
+	words := strings.Fields(strings.ToLower(pal.line.Text()))
 	var found []choice
 	all := pal.choices()
 	for _, c := range all {
@@ -84,9 +85,9 @@ func (c choices) Len() int            { return len(c) }
 func (pal *palette) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		pal.layers.drop(paletteLevel)
+		pal.Layers.Drop(screen.Palette)
 	case "enter":
-		pal.layers.drop(paletteLevel)
+		pal.Layers.Drop(screen.Palette)
 		if all := pal.chosen(); pal.item < len(all) {
 			return all[pal.item].act()
 		}
@@ -96,7 +97,7 @@ func (pal *palette) Key(msg tea.KeyPressMsg) tea.Cmd {
 		pal.item = min(pal.item+1, max(0, len(pal.chosen())-1))
 	default:
 		// Whatever is found then is another list: its first line is the selected one.
-		if pal.line.key(msg) {
+		if pal.line.Key(msg) {
 			pal.item = 0
 		}
 	}
@@ -107,15 +108,15 @@ func (pal *palette) Key(msg tea.KeyPressMsg) tea.Cmd {
 const maxPalette = 200
 
 // Draw is the palette as a box.
-func (pal *palette) Draw(width, height int) picture {
-	width = min(boxWidth, width)
-	k := pal.styles
+func (pal *palette) Draw(width, height int) screen.Picture {
+	width = min(screen.BoxWidth, width)
+	k := pal.Styles
 	all := pal.chosen()
 	// As high as what was found, and not so low that it jumps with each letter.
 	room := max(1, min(height-6, max(len(all), leastChoices)))
 	pal.item = max(0, min(pal.item, len(all)-1))
 	top := max(0, min(pal.item-room/2, len(all)-room))
-	lines := []string{k.Accent.Render("> ") + pal.line.view(k, theme.Style{}, max(2, width-3))}
+	lines := []string{k.Accent.Render("> ") + pal.line.View(k, theme.Style{}, max(2, width-3))}
 	lines = append(lines, "")
 	for i := range room {
 		at := top + i
@@ -139,7 +140,7 @@ func (pal *palette) Draw(width, height int) picture {
 	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") +
 		" close"
 	lines = append(lines, "", ansi.Truncate(hint, width, "…"))
-	return picture{lines: lines, title: pal.title(), columns: width}
+	return screen.Picture{Lines: lines, Title: pal.title(), Columns: width}
 }
 
 // leastChoices is how many rows the palette has at least.
@@ -147,13 +148,13 @@ const leastChoices = 8
 
 // open begins with no words.
 func (pal *palette) open() {
-	pal.layers.push(paletteLevel)
-	pal.line, pal.item, pal.links, pal.then = newLine(maxPalette), 0, false, nil
+	pal.Layers.Push(screen.Palette)
+	pal.line, pal.item, pal.links, pal.then = screen.NewLine(maxPalette), 0, false, nil
 }
 
 // Paste adds to the words, as one line.
 func (pal *palette) Paste(text string) tea.Cmd {
-	if pal.line.paste(strings.Join(strings.Fields(text), " ")) {
+	if pal.line.Paste(strings.Join(strings.Fields(text), " ")) {
 		pal.item = 0
 	}
 	return nil

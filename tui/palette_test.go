@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/tui/screen"
 )
 
 func TestPalette(t *testing.T) {
@@ -16,7 +18,7 @@ func TestPalette(t *testing.T) {
 	s.asked("run ib-write-lat")
 	// By an id, from another screen, and to a check.
 	s.press("C", "ctrl+k", "m", "e", "m", "l", "o", "c", "k", "enter")
-	if c, _ := s.list.check(); c.ID != "memlock" || !s.layers.has(checklistLevel) {
+	if c, _ := s.list.check(); c.ID != "memlock" || !s.Layers.Has(screen.Checklist) {
 		t.Errorf("%s is selected", c.ID)
 	}
 	// An action of this screen.
@@ -40,13 +42,13 @@ func TestPaletteHasEverything(t *testing.T) {
 		have[c.name] = true
 	}
 	for _, c := range s.notebookKeys() {
-		for _, b := range c.bindings {
-			if b.digit == nil && b.when == nil && !have[b.Help().Desc] {
+		for _, b := range c.Bindings {
+			if b.Digit == nil && b.When == nil && !have[b.Help().Desc] {
 				t.Errorf("%q is not in the palette", b.Help().Desc)
 			}
 		}
 	}
-	for _, c := range s.book.Tutorial.Cells() {
+	for _, c := range s.Book.Tutorial.Cells() {
 		if !have[c.Title+"  "+c.ID] {
 			t.Errorf("the cell %s is not in the palette", c.ID)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -19,31 +20,31 @@ type target struct{ part, item int }
 
 // partList is the parts with their progress, and the open part's cells below it
 // where there is room. Its lines are exactly as many as the notebook's.
-func (nb *notebook) partList(l layout) ([]string, []target) {
+func (nb *notebook) partList(l screen.Layout) ([]string, []target) {
 	var lines []string
 	var targets []target
-	outline := l.partsWidth >= 20 && len(nb.parts())+len(nb.open().Cells) <= l.noteHeight
+	outline := l.PartsWidth >= 20 && len(nb.Parts())+len(nb.open().Cells) <= l.NoteHeight
 	current := 0
-	for i, p := range nb.parts() {
+	for i, p := range nb.Parts() {
 		if i == nb.part {
 			current = len(lines)
 		}
-		lines = append(lines, nb.partLine(i, p, l.partsWidth))
+		lines = append(lines, nb.partLine(i, p, l.PartsWidth))
 		targets = append(targets, target{part: i})
 		if i != nb.part || !outline {
 			continue
 		}
 		for j, c := range p.Cells {
-			lines = append(lines, nb.outlineLine(j+1, c, l.partsWidth))
+			lines = append(lines, nb.outlineLine(j+1, c, l.PartsWidth))
 			targets = append(targets, target{part: i, item: j + 1})
 		}
 	}
-	if over := len(lines) - l.noteHeight; over > 0 {
-		from := max(0, min(over, current-l.noteHeight/2))
-		lines, targets = lines[from:from+l.noteHeight], targets[from:from+l.noteHeight]
+	if over := len(lines) - l.NoteHeight; over > 0 {
+		from := max(0, min(over, current-l.NoteHeight/2))
+		lines, targets = lines[from:from+l.NoteHeight], targets[from:from+l.NoteHeight]
 	}
-	for len(lines) < l.noteHeight {
-		lines = append(lines, strings.Repeat(" ", l.partsWidth))
+	for len(lines) < l.NoteHeight {
+		lines = append(lines, strings.Repeat(" ", l.PartsWidth))
 		targets = append(targets, target{part: -1})
 	}
 	return lines, targets
@@ -51,7 +52,7 @@ func (nb *notebook) partList(l layout) ([]string, []target) {
 
 // partLine has a part's number alone in a list below 20 columns, and always counts from 27 on: see partsWidth.
 func (nb *notebook) partLine(i int, p steps.Part, width int) string {
-	k := nb.styles
+	k := nb.Styles
 	mark, markStyle := nb.partMark(p)
 	style, arrow := k.Dim, " "
 	if i == nb.part {
@@ -61,14 +62,14 @@ func (nb *notebook) partLine(i int, p steps.Part, width int) string {
 	if width < 20 {
 		return theme.Pad(head+style.Render(strconv.Itoa(i+1)), width)
 	}
-	ran, all := nb.book.Progress(p)
+	ran, all := nb.Book.Progress(p)
 	progress := ""
 	if all > 0 && (ran > 0 || width >= 27) {
 		progress = fmt.Sprintf("%d/%d ", ran, all)
 	}
 	digits := 1
 	if width >= 27 { // a narrow list needs the column for names
-		digits = len(strconv.Itoa(len(nb.parts())))
+		digits = len(strconv.Itoa(len(nb.Parts())))
 	}
 	title := fmt.Sprintf("%*d %s", digits, i+1, theme.Clean(p.Title))
 	if width < 27 && 3+lipgloss.Width(title)+1+lipgloss.Width(progress) > width {
@@ -83,31 +84,31 @@ func (nb *notebook) partLine(i int, p steps.Part, width int) string {
 func (nb *notebook) partMark(p steps.Part) (string, theme.Style) {
 	worst, waits := steps.NotRun, false
 	for _, c := range p.Cells {
-		if nb.book.Cells[c.ID].Running {
-			return "●", nb.styles.Accent
+		if nb.Book.Cells[c.ID].Running {
+			return "●", nb.Styles.Accent
 		}
-		waits = waits || slices.Contains(nb.book.Queue, c.ID)
-		grade := nb.book.Cells[c.ID].Verdict.Grade
+		waits = waits || slices.Contains(nb.Book.Queue, c.ID)
+		grade := nb.Book.Cells[c.ID].Verdict.Grade
 		worst = worst.Worst(grade)
 	}
-	ran, all := nb.book.Progress(p)
+	ran, all := nb.Book.Progress(p)
 	switch {
 	case waits:
-		return "◌", nb.styles.Accent
+		return "◌", nb.Styles.Accent
 	case worst == steps.Pass && ran < all:
-		return "◐", cells.GradeStyle(nb.styles, worst)
+		return "◐", cells.GradeStyle(nb.Styles, worst)
 	}
-	return cells.Mark(worst), cells.GradeStyle(nb.styles, worst)
+	return cells.Mark(worst), cells.GradeStyle(nb.Styles, worst)
 }
 
 func (nb *notebook) outlineLine(item int, c steps.Cell, width int) string {
-	k := nb.styles
-	mark, markStyle := cells.Mark(nb.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k,
-		nb.book.Cells[c.ID].Verdict.Grade)
+	k := nb.Styles
+	mark, markStyle := cells.Mark(nb.Book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k,
+		nb.Book.Cells[c.ID].Verdict.Grade)
 	switch {
-	case nb.book.Cells[c.ID].Running:
+	case nb.Book.Cells[c.ID].Running:
 		mark, markStyle = "●", k.Accent
-	case slices.Contains(nb.book.Queue, c.ID):
+	case slices.Contains(nb.Book.Queue, c.ID):
 		mark, markStyle = "◌", k.Accent
 	}
 	style := k.Dim

@@ -8,12 +8,13 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/presentation"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // presenter is the screen that an audience sees.
 type presenter struct {
-	*shared
-	tabled
+	*screen.Shared
+	screen.Tabled
 	foot     func() string // the last line
 	progress progress
 	results  results
@@ -46,24 +47,24 @@ func loads() []load {
 const oneDay = "86400"
 
 func (pr *presenter) open() tea.Cmd {
-	pr.layers.push(presentationLevel)
+	pr.Layers.Push(screen.Presenting)
 	return pr.ticks()
 }
 
 func (pr *presenter) close() tea.Cmd {
-	pr.layers.drop(presentationLevel)
+	pr.Layers.Drop(screen.Presenting)
 	return nil
 }
 
 func (pr *presenter) nextView() tea.Cmd {
-	pr.view = pr.view.Next(len(pr.book.Rig.Nodes))
-	pr.notice = "numerals of the " + pr.view.String()
+	pr.view = pr.view.Next(len(pr.Book.Rig.Nodes))
+	pr.Notice = "numerals of the " + pr.view.String()
 	return nil
 }
 
 // views are the views that nextView goes through, for the footer.
 func (pr *presenter) views() string {
-	nodes := len(pr.book.Rig.Nodes)
+	nodes := len(pr.Book.Rig.Nodes)
 	names := []string{presentation.Halves.String()}
 	for v := presentation.Halves.Next(nodes); v != presentation.Halves; v = v.Next(nodes) {
 		names = append(names, v.String())
@@ -82,9 +83,9 @@ func (pr *presenter) startLoad(n int) tea.Cmd {
 // loadChoices are the loads, for the palette: they stand in no part of the notebook.
 func (pr *presenter) loadChoices() (all []choice) {
 	for i, l := range loads() {
-		if c, ok := pr.book.Tutorial.Cell(l.cell); ok {
+		if c, ok := pr.Book.Tutorial.Cell(l.cell); ok {
 			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func() tea.Cmd {
-				pr.leaveList()
+				pr.LeaveList()
 				return tea.Batch(pr.open(), pr.startLoad(i))
 			}})
 		}
@@ -95,16 +96,16 @@ func (pr *presenter) loadChoices() (all []choice) {
 // inPlace runs a cell; what runs or waits is interrupted first.
 // In one call of the session, so that no other comes between the two.
 func (pr *presenter) inPlace(id string) tea.Cmd {
-	if _, ok := pr.book.Tutorial.Cell(id); !ok {
-		pr.notice = "this runbook has no cell " + id
+	if _, ok := pr.Book.Tutorial.Cell(id); !ok {
+		pr.Notice = "this runbook has no cell " + id
 		return nil
 	}
-	if pr.book.Cells[id].Running && len(pr.book.Queue) == 0 {
-		pr.noteRun(isRunning)
+	if pr.Book.Cells[id].Running && len(pr.Book.Queue) == 0 {
+		pr.NoteRun(screen.IsRunning)
 		return nil
 	}
-	busy := pr.busy()
-	return pr.ask(func(s Session) {
+	busy := pr.Busy()
+	return pr.Ask(func(s screen.Session) {
 		if busy {
 			s.Interrupt()
 		}
@@ -117,49 +118,49 @@ func (pr *presenter) inPlace(id string) tea.Cmd {
 func (pr *presenter) hold() tea.Cmd {
 	pr.held = !pr.held
 	value := ""
-	pr.notice = "loads last as long as LOAD_SECONDS says, from the next one on"
-	for _, p := range pr.opts.Params {
+	pr.Notice = "loads last as long as LOAD_SECONDS says, from the next one on"
+	for _, p := range pr.Opts.Params {
 		if p.Name == "LOAD_SECONDS" {
 			value = p.Default
 		}
 	}
 	if pr.held {
-		value, pr.notice = oneDay, "loads last until they are stopped (x), from the next one on"
+		value, pr.Notice = oneDay, "loads last until they are stopped (x), from the next one on"
 	}
-	return pr.try(func(s Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
+	return pr.Try(func(s screen.Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
 }
 
 // Draw is the whole screen.
-func (pr *presenter) Draw(width, height int) picture {
-	names := pr.names()
+func (pr *presenter) Draw(width, height int) screen.Picture {
+	names := pr.Names()
 	s := presentation.Screen{
-		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.snapshot), View: pr.view,
-		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
-		Recorded: pr.opts.Rig.Recorded, ASCII: pr.opts.Terminal.ASCII, Cell: pr.shown(pr.spinner.View() + " "),
+		Width: width, Height: height, Dials: presentation.NewDials(pr.Book.Rig, pr.Snapshot), View: pr.view,
+		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.Simulated(),
+		Recorded: pr.Opts.Rig.Recorded, ASCII: pr.Opts.Terminal.ASCII, Cell: pr.shown(pr.Spinner.View() + " "),
 		Foot: pr.foot(),
 	}
-	s.Results = pr.results.all(len(pr.opts.Presentation.Script.Slides))
+	s.Results = pr.results.all(len(pr.Opts.Presentation.Script.Slides))
 	pr.caption(&s)
-	if alerts := pr.alerts(); len(alerts) > 0 {
-		s.Alert, s.Warned = alerts[0].text, alerts[0].mild
+	if alerts := pr.Alerts(); len(alerts) > 0 {
+		s.Alert, s.Warned = alerts[0].Text, alerts[0].Mild
 	}
-	return picture{lines: s.Lines(pr.styles)}
+	return screen.Picture{Lines: s.Lines(pr.Styles)}
 }
 
 // shown is the cell that runs or ran last, with its command. spin stands before its time.
 func (pr *presenter) shown(spin string) presentation.Cell {
-	id := shownCell(pr.book)
-	c, ok := pr.book.Tutorial.Cell(id)
+	id := shownCell(pr.Book)
+	c, ok := pr.Book.Tutorial.Cell(id)
 	if !ok {
 		return presentation.Cell{}
 	}
-	state := pr.book.Cells[id]
-	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, pr.names())}
+	state := pr.Book.Cells[id]
+	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, pr.Names())}
 	if id == pr.called.cell {
 		out.Command = pr.called.text
 	}
 	if state.Running {
-		out.State = spin + "running " + pr.since(state.Started)
+		out.State = spin + "running " + pr.Since(state.Started)
 		return out
 	}
 	out.Grade, out.Verdict = state.Verdict.Grade, state.Verdict.Reason
@@ -187,20 +188,20 @@ func latest(book steps.Notebook) string {
 
 // mark names the cells that have begun to a recording.
 func (pr *presenter) mark(events []steps.Event) tea.Cmd {
-	if pr.opts.Presentation.Mark == nil {
+	if pr.Opts.Presentation.Mark == nil {
 		return nil
 	}
 	var titles []string
 	for _, e := range events {
 		if s, ok := e.(steps.CellStarted); ok {
-			c, _ := pr.book.Tutorial.Cell(s.Cell)
+			c, _ := pr.Book.Tutorial.Cell(s.Cell)
 			titles = append(titles, c.Title)
 		}
 	}
 	if titles == nil {
 		return nil
 	}
-	mark := pr.opts.Presentation.Mark
+	mark := pr.Opts.Presentation.Mark
 	return func() tea.Msg {
 		for _, title := range titles {
 			mark(title)

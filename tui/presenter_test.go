@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // loadable is a tutorial that has the cells of three loads next to it.
@@ -36,7 +37,7 @@ func TestStage(t *testing.T) {
 	s.sees("One rail", "$ ib_write_bw -d $RAIL1_DEV -D 30", "running")
 	s.press("1")
 	s.asked()
-	s.sees(isRunning)
+	s.sees(screen.IsRunning)
 	// Another one in its place: what runs is interrupted before.
 	s.press("2")
 	s.asked("interrupt", "run load-half")
@@ -70,7 +71,7 @@ func TestStage(t *testing.T) {
 func TestTheCommandHasItsValues(t *testing.T) {
 	s := newScreen(t, loadable(), 120, 40)
 	plans := 0
-	s.opts.Plan.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
+	s.Opts.Plan.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
 		plans++
 		return []steps.PlannedValues{{Role: "client", Values: map[string]string{"RAIL1_DEV": "mlx5_0"}}}
 	}
@@ -82,7 +83,7 @@ func TestTheCommandHasItsValues(t *testing.T) {
 	s.tell(steps.RigProbed{Rig: rig})
 	s.sees("$ ib_write_bw -d mlx5_0 -D 30")
 	for range 10 {
-		s.dirty = true
+		s.Dirty = true
 		s.view()
 	}
 	if plans != 1 {
@@ -113,7 +114,7 @@ func TestStageSizes(t *testing.T) {
 		s.send(snapshotMsg(sampleBoard(4, 0)))
 		s.press("ctrl+g", "?", "esc")
 		lines := strings.Split(s.view(), "\n")
-		if len(lines) > size[1] || size[0] >= leastWidth && size[1] >= leastHeight && len(lines) != size[1] {
+		if len(lines) > size[1] || size[0] >= screen.LeastWidth && size[1] >= screen.LeastHeight && len(lines) != size[1] {
 			t.Errorf("%v: %d lines", size, len(lines))
 		}
 		for _, l := range lines {

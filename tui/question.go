@@ -11,13 +11,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // questions are those that wait for an answer; the first one is asked.
 type questions struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	all         []steps.Question
 	scrolled    int    // lines of the first question that are above its box
 	wholeScript bool   // what runs before a change's own commands is shown
@@ -26,11 +27,11 @@ type questions struct {
 
 // queue puts a question behind those that are open.
 func (qs *questions) queue(q steps.Question) tea.Cmd {
-	if qs.all = append(qs.all, q); qs.askedAt.IsZero() {
-		qs.askedAt = qs.opts.Clock.Rig()
+	if qs.all = append(qs.all, q); qs.AskedAt.IsZero() {
+		qs.AskedAt = qs.Opts.Clock.Rig()
 	}
-	qs.layers.push(questionLevel)
-	qs.dirty = true
+	qs.Layers.Push(screen.Question)
+	qs.Dirty = true
 	return nil
 }
 
@@ -41,7 +42,7 @@ func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 	if name == "esc" || name == "ctrl+c" {
 		return qs.answer("", false)
 	}
-	if qs.layout().small {
+	if qs.Layout().Small {
 		return nil // it cannot be seen: what is typed is not meant for it
 	}
 	if q.Secret == nil {
@@ -51,9 +52,9 @@ func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 		case "down", "j":
 			qs.scrolled++
 		case "pgup":
-			qs.scrolled -= qs.height / 2
+			qs.scrolled -= qs.Height / 2
 		case "pgdown", "space":
-			qs.scrolled += qs.height / 2
+			qs.scrolled += qs.Height / 2
 		case "y", "Y":
 			return qs.answer("yes", true)
 		case "n", "N":
@@ -121,12 +122,12 @@ func (qs *questions) answer(text string, ok bool) tea.Cmd {
 
 // keep has those that are still to be answered.
 func (qs *questions) keep(left []steps.Question) {
-	if qs.all = left; len(left) > 0 || qs.askedAt.IsZero() {
+	if qs.all = left; len(left) > 0 || qs.AskedAt.IsZero() {
 		return
 	}
-	qs.layers.drop(questionLevel)
-	qs.waited += qs.opts.Clock.Rig().Sub(qs.askedAt)
-	qs.askedAt = time.Time{}
+	qs.Layers.Drop(screen.Question)
+	qs.Waited += qs.Opts.Clock.Rig().Sub(qs.AskedAt)
+	qs.AskedAt = time.Time{}
 }
 
 func (qs *questions) wipe() {
@@ -135,18 +136,18 @@ func (qs *questions) wipe() {
 }
 
 // Draw is the first question as a box.
-func (qs *questions) Draw(width, height int) picture {
-	width = min(boxWidth, width)
+func (qs *questions) Draw(width, height int) screen.Picture {
+	width = min(screen.BoxWidth, width)
 	title := ""
 	q := qs.all[0]
-	b := &box{k: qs.styles, width: width}
+	b := &box{k: qs.Styles, width: width}
 	switch {
 	case q.HostKey != nil:
 		title = b.hostKey(q.HostKey)
 	case q.Secret != nil:
 		title = b.secret(q.Secret, len(qs.secret))
 	case q.Change != nil && q.Change.Keep:
-		title = b.keep(q.Change, qs.opts.Clock.Now())
+		title = b.keep(q.Change, qs.Opts.Clock.Now())
 	case q.Change != nil:
 		title = qs.changeBox(b, q.Change, height)
 	default:
@@ -154,9 +155,9 @@ func (qs *questions) Draw(width, height int) picture {
 		b.keys("y", "yes", "n", "no", "esc", "decline")
 	}
 	if n := len(qs.all) - 1; n > 0 {
-		b.add(qs.styles.Dim.Render("then " + plural(n, "more question")))
+		b.add(qs.Styles.Dim.Render("then " + steps.Counted(n, "more question")))
 	}
-	return picture{lines: b.lines, title: title, columns: width}
+	return screen.Picture{Lines: b.lines, Title: title, Columns: width}
 }
 
 // A box is a question's lines, as they are put together.
@@ -251,6 +252,6 @@ func (qs *questions) dropOf(cell string) {
 // speed of a simulated rig.
 func (qs *questions) dropExpired() {
 	qs.keep(slices.DeleteFunc(qs.all, func(q steps.Question) bool {
-		return q.Change != nil && q.Change.Keep && qs.opts.Clock.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
+		return q.Change != nil && q.Change.Keep && qs.Opts.Clock.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
 	}))
 }

@@ -5,33 +5,35 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // quitBox asks whether to quit, or whether to leave a presentation.
 type quitBox struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	saveAs  *saveAs
 	leaving bool // the presentation, and not railbench
 }
 
 // quitText says what would be lost: a running cell, and the session only where it is not saved.
 func (qb *quitBox) quitText() string {
-	c, ok := qb.book.Tutorial.Cell(qb.book.Running)
-	if qb.unsaved() {
+	c, ok := qb.Book.Tutorial.Cell(qb.Book.Running)
+	if qb.Unsaved() {
 		text := fmt.Sprintf("The session is not saved, and quitting loses the results of %s: %s.",
-			plural(len(qb.book.Cells), "cell"), theme.Clean(qb.book.Saved.Why))
+			steps.Counted(len(qb.Book.Cells), "cell"), theme.Clean(qb.Book.Saved.Why))
 		if place := qb.saveAs.place; place != "" {
 			text += " It can be saved in " + theme.Clean(place)
 		}
 		return text
 	}
-	if !ok && qb.layers.has(presentationLevel) {
+	if !ok && qb.Layers.Has(screen.Presenting) {
 		return "Quitting ends the presentation."
 	}
-	if !ok && qb.book.Saved.Path != "" && qb.book.Saved.Why == "" {
-		return "Nothing is running. The session is saved in " + theme.Clean(qb.book.Saved.Path)
+	if !ok && qb.Book.Saved.Path != "" && qb.Book.Saved.Why == "" {
+		return "Nothing is running. The session is saved in " + theme.Clean(qb.Book.Saved.Path)
 	}
 	if !ok {
 		return "Nothing is running."
@@ -41,12 +43,12 @@ func (qb *quitBox) quitText() string {
 
 // control is ctrl+c: the first time for the cell, then for railbench.
 func (qb *quitBox) control() tea.Cmd {
-	if qb.opts.ReadOnly == "" && qb.book.Running != "" && qb.book.Cells[qb.book.Running].Run != qb.interrupted {
-		cmd := qb.interrupt()
-		qb.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
+	if qb.Opts.ReadOnly == "" && qb.Book.Running != "" && qb.Book.Cells[qb.Book.Running].Run != qb.Interrupted {
+		cmd := qb.Interrupt()
+		qb.NoteRun(screen.Interrupting + " (ctrl+c again asks whether to quit)")
 		return cmd
 	}
-	if qb.opts.ReadOnly != "" {
+	if qb.Opts.ReadOnly != "" {
 		return tea.Quit // nothing ends with it
 	}
 	return qb.open()
@@ -54,8 +56,8 @@ func (qb *quitBox) control() tea.Cmd {
 
 func (qb *quitBox) open() tea.Cmd {
 	qb.leaving = false
-	qb.layers.push(quitLevel)
-	if qb.unsaved() {
+	qb.Layers.Push(screen.Quit)
+	if qb.Unsaved() {
 		return qb.saveAs.look()
 	}
 	return nil
@@ -63,7 +65,7 @@ func (qb *quitBox) open() tea.Cmd {
 
 // quit asks where something would be lost: what runs, results that are not saved, an audience.
 func (qb *quitBox) quit() tea.Cmd {
-	if qb.busy() && qb.opts.ReadOnly == "" || qb.unsaved() || qb.layers.has(presentationLevel) {
+	if qb.Busy() && qb.Opts.ReadOnly == "" || qb.Unsaved() || qb.Layers.Has(screen.Presenting) {
 		return qb.open()
 	}
 	return tea.Quit
@@ -72,7 +74,7 @@ func (qb *quitBox) quit() tea.Cmd {
 // leave asks before the audience of a presentation sees the notebook.
 func (qb *quitBox) leave() tea.Cmd {
 	qb.leaving = true
-	qb.layers.push(quitLevel)
+	qb.Layers.Push(screen.Quit)
 	return nil
 }
 
@@ -80,9 +82,9 @@ func (qb *quitBox) leave() tea.Cmd {
 func (qb *quitBox) leaveKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "y", "Y":
-		qb.layers.drop(quitLevel, presentationLevel)
+		qb.Layers.Drop(screen.Quit, screen.Presenting)
 	case "n", "N", "esc":
-		qb.layers.drop(quitLevel)
+		qb.Layers.Drop(screen.Quit)
 	case "q", "ctrl+c":
 		return qb.open()
 	}
@@ -94,8 +96,8 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 	if qb.leaving {
 		return qb.leaveKey(msg)
 	}
-	unsaved := qb.unsaved()
-	shown := qb.layers.has(presentationLevel) // a key that bounces, or a clicker's, ends none
+	unsaved := qb.Unsaved()
+	shown := qb.Layers.Has(screen.Presenting) // a key that bounces, or a clicker's, ends none
 	switch msg.String() {
 	case "y", "Y", "ctrl+c":
 		return tea.Quit
@@ -111,49 +113,50 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 			return tea.Quit
 		}
 	case "n", "N", "esc":
-		qb.layers.drop(quitLevel)
+		qb.Layers.Drop(screen.Quit)
 	}
 	return nil
 }
 
 // Draw is the question whether to quit.
-func (qb *quitBox) Draw(width, _ int) picture {
-	width = min(boxWidth, width)
-	focus := qb.styles.Focus.Render
+func (qb *quitBox) Draw(width, _ int) screen.Picture {
+	width = min(screen.BoxWidth, width)
+	focus := qb.Styles.Focus.Render
 	if qb.leaving {
 		lines := theme.Wrap("The audience will see the notebook. ctrl+g comes back.", width, "", "")
-		return picture{
-			lines: append(lines, "", focus("y")+" leave   "+focus("n")+" stay"),
-			title: "Leave the presentation?", columns: width,
+		return screen.Picture{
+			Lines: append(lines, "", focus("y")+" leave   "+focus("n")+" stay"),
+			Title: "Leave the presentation?", Columns: width,
 		}
 	}
 	lines := theme.Wrap(qb.quitText(), width, "", "")
 	keys := focus("y") + " quit   " + focus("n") + " stay"
-	if qb.unsaved() {
+	if qb.Unsaved() {
 		keys = focus("s") + " save it in another file   " + focus("y") + " quit without it   " + focus("n") + " stay"
 	}
 	lines = append(lines, "", keys)
-	return picture{lines: lines, title: "Quit?", columns: width}
+	return screen.Picture{Lines: lines, Title: "Quit?", Columns: width}
 }
 
 // tooSmall is the screen of a terminal that is too small to show anything.
 type tooSmall struct {
-	*shared
-	inert
+	*screen.Shared
+	screen.Inert
 	quit *quitBox
 }
 
 // Draw says so.
-func (ts *tooSmall) Draw(width, height int) picture {
-	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, width, height)
+func (ts *tooSmall) Draw(width, height int) screen.Picture {
+	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", screen.LeastWidth, screen.LeastHeight,
+		width, height)
 	lines := theme.Wrap(text, width, "", "")
-	return picture{lines: lines[:min(len(lines), height)]}
+	return screen.Picture{Lines: lines[:min(len(lines), height)]}
 }
 
 // Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
 func (ts *tooSmall) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
-	case ts.layers.has(quitLevel):
+	case ts.Layers.Has(screen.Quit):
 		return ts.quit.Key(msg)
 	case name == "ctrl+c":
 		return ts.quit.control()

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // quits reports whether a command ends the program.
@@ -23,8 +24,8 @@ func TestQuitUnsaved(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	var in string
 	refuses := errors.New("read-only file system")
-	s.opts.Saved.Elsewhere = func() string { return "/tmp/other.ipynb" }
-	s.opts.Saved.In = func(path string) error {
+	s.Opts.Saved.Elsewhere = func() string { return "/tmp/other.ipynb" }
+	s.Opts.Saved.In = func(path string) error {
 		in = path
 		return refuses
 	}
@@ -32,7 +33,7 @@ func TestQuitUnsaved(t *testing.T) {
 		steps.Saved{Why: "mkdir /home/x: no space left on device"})
 	s.sees("no space left on device")
 	cmd := s.press("q")
-	if quits(cmd) || s.layers.top() != quitLevel {
+	if quits(cmd) || s.Layers.Top() != screen.Quit {
 		t.Fatal("it quits without a word")
 	}
 	s.send(placeMsg("/tmp/other.ipynb"))
@@ -42,8 +43,8 @@ func TestQuitUnsaved(t *testing.T) {
 	}
 	s.press("s")
 	s.send(s.press("enter")())
-	if in != "/tmp/other.ipynb" || s.layers.top() != saveAsLevel {
-		t.Fatalf("saved in %q, layer %d", in, s.layers.top())
+	if in != "/tmp/other.ipynb" || s.Layers.Top() != screen.SaveAs {
+		t.Fatalf("saved in %q, layer %d", in, s.Layers.Top())
 	}
 	s.sees("read-only file system")
 	refuses = nil
@@ -62,8 +63,8 @@ func TestQuitUnsaved(t *testing.T) {
 	s.tell(steps.Saved{Path: "a"})
 	s.press("ctrl+g")
 	for _, keys := range [][]string{{"q", "q", "enter"}, {"esc", "enter", "q", "q"}, {"esc", "ctrl+c"}} {
-		if quits(s.press(keys...)) || s.layers.top() != quitLevel || s.quit.leaving {
-			t.Errorf("%q: layer %d", keys, s.layers.top())
+		if quits(s.press(keys...)) || s.Layers.Top() != screen.Quit || s.quit.leaving {
+			t.Errorf("%q: layer %d", keys, s.Layers.Top())
 		}
 		s.press("n")
 	}

@@ -8,15 +8,17 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // View gives the frame. It is drawn only when something changed: Bubble Tea asks
 // after every message.
 func (m *Model) View() tea.View {
-	if m.dirty {
-		m.view, m.dirty = m.asView(m.draw()), false
+	if m.Dirty {
+		m.view, m.Dirty = m.AsView(m.draw()), false
 	}
 	return m.view
 }
@@ -24,55 +26,46 @@ func (m *Model) View() tea.View {
 // draw is a whole frame, each line as wide as the terminal: what was there before is
 // covered.
 func (m *Model) draw() string {
-	if m.width <= 0 || m.height <= 0 {
+	if m.Width <= 0 || m.Height <= 0 {
 		return ""
 	}
-	l := m.layout()
-	if l.small {
-		return strings.Join(m.all[smallLevel].Draw(m.width, m.height).lines, "\n")
+	l := m.Layout()
+	if l.Small {
+		return strings.Join(m.all[screen.TooSmall].Draw(m.Width, m.Height).Lines, "\n")
 	}
-	screen := m.layers.screen()
-	if screen == presentationLevel {
-		return m.overlay(strings.Join(m.presenter.Draw(m.width, m.height).lines, "\n"))
+	shown := m.Layers.Screen()
+	if shown == screen.Presenting {
+		return m.overlay(strings.Join(m.presenter.Draw(m.Width, m.Height).Lines, "\n"))
 	}
-	lines := make([]string, 0, m.height)
-	lines = append(lines, theme.Pad(m.header(m.title()), m.width))
-	lines = append(lines, m.alertLines()...)
-	if l.rule {
-		lines = append(lines, m.styles.Faint.Render(strings.Repeat("─", m.width)))
+	lines := make([]string, 0, m.Height)
+	lines = append(lines, theme.Pad(m.Header(m.title()), m.Width))
+	lines = append(lines, m.AlertLines()...)
+	if l.Rule {
+		lines = append(lines, m.Styles.Faint.Render(strings.Repeat("─", m.Width)))
 	}
-	if screen == gaugesLevel {
-		lines = append(lines, m.gauges.Draw(m.width, l.bodyHeight).lines...)
+	if shown == screen.Gauges {
+		lines = append(lines, m.gauges.Draw(m.Width, l.BodyHeight).Lines...)
 	} else {
 		lines = append(lines, m.body(l)...)
-		if l.strip > 0 {
-			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.styles, m.snapshot), l.strip, m.width)...)
+		if l.Strip > 0 {
+			lines = append(lines, screen.Fill(m.Pane(m.Width, l.Strip, false).Lines(m.Styles, m.Snapshot), l.Strip, m.Width)...)
 		}
 	}
-	lines = append(lines, theme.Pad(m.foot(), m.width))
-	return m.overlay(strings.Join(lines[:min(len(lines), m.height)], "\n"))
-}
-
-// fill adds empty lines up to height.
-func fill(lines []string, height, width int) []string {
-	lines = lines[:min(len(lines), height)]
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines
+	lines = append(lines, theme.Pad(m.foot(), m.Width))
+	return m.overlay(strings.Join(lines[:min(len(lines), m.Height)], "\n"))
 }
 
 // title is what the screen shows: the open part, the checklist, or a drill and its
 // time.
 func (m *Model) title() string {
 	switch {
-	case m.opts.Drill.Fault != "" && m.drill.found > 0:
+	case m.Opts.Drill.Fault != "" && m.drill.found > 0:
 		return fmt.Sprintf("Drill: %d points, in %s", m.drill.score(), cells.Seconds(m.drill.found))
-	case m.opts.Drill.Fault != "":
+	case m.Opts.Drill.Fault != "":
 		return fmt.Sprintf("Drill: %d points left", m.drill.score())
-	case m.layers.has(docsLevel):
+	case m.Layers.Has(screen.Docs):
 		return "Pages"
-	case m.layers.has(checklistLevel):
+	case m.Layers.Has(screen.Checklist):
 		return "Checklist"
 	}
 	title := m.notebook.open().Title
@@ -83,20 +76,20 @@ func (m *Model) title() string {
 }
 
 // body is the list of parts, the notebook, and on a wide screen the gauges.
-func (m *Model) body(l layout) []string {
+func (m *Model) body(l screen.Layout) []string {
 	var list []string
-	if l.partsWidth > 0 {
+	if l.PartsWidth > 0 {
 		list, _ = m.notebook.partList(l)
 	}
-	note := m.all[m.layers.screen()].Draw(l.noteWidth+1, l.noteHeight).lines
+	note := m.all[m.Layers.Screen()].Draw(l.NoteWidth+1, l.NoteHeight).Lines
 	var side []string
-	if l.side > 0 {
-		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.styles, m.snapshot), l.noteHeight, l.side)
+	if l.Side > 0 {
+		side = screen.Fill(m.Pane(l.Side, l.NoteHeight, true).Lines(m.Styles, m.Snapshot), l.NoteHeight, l.Side)
 	}
 	// Each line is as wide as its pane already. lipgloss.JoinHorizontal would measure
 	// them all again, which takes as long as a third of a frame.
-	line := m.styles.Faint.Render("│")
-	rows := make([]string, l.noteHeight)
+	line := m.Styles.Faint.Render("│")
+	rows := make([]string, l.NoteHeight)
 	for i := range rows {
 		rows[i] = note[i]
 		if list != nil {
@@ -109,77 +102,50 @@ func (m *Model) body(l layout) []string {
 	return rows
 }
 
-// scrollBar is a column of height glyphs; blank where everything is seen.
-func scrollBar(k *theme.Styles, top, total, height int) []string {
-	bar := make([]string, height)
-	from, to := 0, 0
-	if total > height {
-		size := max(1, height*height/total)
-		from = (height - size) * top / (total - height)
-		to = from + size
-	}
-	thumb := k.Dim.Render("▐")
-	for i := range bar {
-		bar[i] = " "
-		if i >= from && i < to {
-			bar[i] = thumb
-		}
-	}
-	return bar
-}
-
 // foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
-	if n := len(m.questions.all); n > 0 && m.layers.typing() {
-		notice := " " + m.styles.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
-		return notice + m.footer(m.width-lipgloss.Width(notice))
+	if n := len(m.questions.all); n > 0 && m.Layers.Typing() {
+		notice := " " + m.Styles.Warn.Render(steps.Counted(n, "question")+" waits: leave this to answer") + "  "
+		return notice + m.footer(m.Width-lipgloss.Width(notice))
 	}
-	covered := m.layers.has(outputLevel, checklistLevel, docsLevel)
-	if said := m.finder.lookedFor(); said != "" && !covered && m.notice == "" {
-		return said + m.footer(m.width-lipgloss.Width(said))
+	covered := m.Layers.Has(screen.Output, screen.Checklist, screen.Docs)
+	if said := m.finder.lookedFor(); said != "" && !covered && m.Notice == "" {
+		return said + m.footer(m.Width-lipgloss.Width(said))
 	}
-	if m.notice != "" {
-		notice := " " + m.styles.Accent.Render(theme.Clean(m.notice)) + "  "
-		return notice + m.footer(m.width-lipgloss.Width(notice))
+	if m.Notice != "" {
+		notice := " " + m.Styles.Accent.Render(theme.Clean(m.Notice)) + "  "
+		return notice + m.footer(m.Width-lipgloss.Width(notice))
 	}
-	return m.footer(m.width)
+	return m.footer(m.Width)
 }
 
 // overlay draws what stands over the screen: the help, the way out, a question.
-func (m *Model) overlay(screen string) string {
-	top := m.layers.top()
-	if !top.boxed() {
-		return screen
+func (m *Model) overlay(frame string) string {
+	top := m.Layers.Top()
+	if !top.Boxed() {
+		return frame
 	}
-	p := m.all[top].Draw(m.width-8, m.height-2)
-	return m.box(screen, p.title, strings.Join(p.lines[:min(len(p.lines), m.height-2)], "\n"), p.more, p.columns)
+	p := m.all[top].Draw(m.Width-8, m.Height-2)
+	return m.box(frame, p.Title, strings.Join(p.Lines[:min(len(p.Lines), m.Height-2)], "\n"), p.More, p.Columns)
 }
 
 // box puts text of so many columns in a frame in the middle of the screen, with a title in the frame's
 // upper edge and a word in its lower one.
-func (m *Model) box(screen, title, text, more string, columns int) string {
-	k := m.styles
-	frame := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0,
+func (m *Model) box(frame, title, text, more string, columns int) string {
+	k := m.Styles
+	edge := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0,
 		1)
-	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)
+	framed := edge.Width(columns + edge.GetHorizontalFrameSize()).Render(text)
 	width, height := lipgloss.Size(framed)
-	x, y := max(0, (m.width-width)/2), max(0, (m.height-height)/2)
-	screen = theme.Over(screen, framed, x, y)
-	screen = theme.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
+	x, y := max(0, (m.Width-width)/2), max(0, (m.Height-height)/2)
+	frame = theme.Over(frame, framed, x, y)
+	frame = theme.Over(frame, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
 	// It may stand over every place that says so, and an answer is of what is asked.
 	mark := ""
-	asks := m.layers.top() == questionLevel
-	if m.simulated() && (asks || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
+	asks := m.Layers.Top() == screen.Question
+	if m.Simulated() && (asks || !strings.Contains(ansi.Strip(frame), "SIMULATED")) {
 		mark = " SIMULATED"
 	}
 	title = ansi.Truncate(title, max(0, width-8-len(mark)), "…") + mark
-	return theme.Over(screen, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
-}
-
-// plural is for English words that take an s.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return theme.Over(frame, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
 }

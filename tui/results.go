@@ -46,7 +46,7 @@ func (pr *presenter) reach(events []steps.Event) {
 				pr.results.slides, pr.results.reached = map[steps.RunID]int{}, map[int]presentation.Result{}
 			}
 			pr.results.slides[e.Run] = s.slide
-			pr.results.most, pr.results.since = presentation.Result{}, pr.opts.Clock.Now()
+			pr.results.most, pr.results.since = presentation.Result{}, pr.Opts.Clock.Now()
 		case steps.CellEnded:
 			slide, ok := pr.results.slides[e.Run]
 			if !ok {
@@ -63,7 +63,7 @@ func (pr *presenter) reach(events []steps.Event) {
 
 // slideShows reports whether a slide shows the results: its own cells are none of them.
 func (pr *presenter) slideShows(slide int) bool {
-	for _, a := range pr.opts.Presentation.Script.Slides[slide].Actions {
+	for _, a := range pr.Opts.Presentation.Script.Slides[slide].Actions {
 		if a.View == presentation.Results.String() {
 			return true
 		}
@@ -72,13 +72,13 @@ func (pr *presenter) slideShows(slide int) bool {
 }
 
 func (pr *presenter) resultOf(slide int, e steps.CellEnded) presentation.Result {
-	scene := pr.opts.Presentation.Script.Slides[slide]
+	scene := pr.Opts.Presentation.Script.Slides[slide]
 	r := presentation.Result{Name: scene.Title, Grade: e.Verdict.Grade, Code: e.Verdict.Code, Cell: e.Cell}
 	for _, a := range scene.Actions {
 		r.Pulled = r.Pulled || a.Kind == script.Pull
 	}
 	if all := e.Verdict.Measured(steps.Throughput); len(all) > 0 {
-		r.Gbps, r.TCP, r.Why = all[0].Value, all[0].Streams > 0, why(pr.book.Rig, all[0])
+		r.Gbps, r.TCP, r.Why = all[0].Value, all[0].Streams > 0, why(pr.Book.Rig, all[0])
 	}
 	if r.Gbps == 0 && r.Code == steps.Interrupted {
 		r.Stopped, r.Gbps, r.TCP = true, pr.results.most.Gbps, pr.results.most.TCP
@@ -88,11 +88,11 @@ func (pr *presenter) resultOf(slide int, e steps.CellEnded) presentation.Result 
 
 // gauge notes what a slide's cell moves, in case it is stopped before it has a figure.
 func (pr *presenter) gauge() {
-	if _, ok := pr.results.slides[pr.book.Cells[pr.book.Running].Run]; !ok || pr.book.Running == "" ||
-		pr.opts.Clock.Now().Sub(pr.results.since) < settled {
+	if _, ok := pr.results.slides[pr.Book.Cells[pr.Book.Running].Run]; !ok || pr.Book.Running == "" ||
+		pr.Opts.Clock.Now().Sub(pr.results.since) < settled {
 		return
 	}
-	if gbps, ip := presentation.NewDials(pr.book.Rig, pr.snapshot).Moves(); gbps > pr.results.most.Gbps {
+	if gbps, ip := presentation.NewDials(pr.Book.Rig, pr.Snapshot).Moves(); gbps > pr.results.most.Gbps {
 		pr.results.most.Gbps, pr.results.most.TCP = gbps, ip
 	}
 }
@@ -104,7 +104,7 @@ func why(rig steps.Rig, f steps.Figure) string {
 	}
 	var parts []string
 	if f.Streams > 0 {
-		parts = append(parts, plural(f.Streams, "stream"))
+		parts = append(parts, steps.Counted(f.Streams, "stream"))
 	}
 	switch len(f.Rails) {
 	case 0:
@@ -125,7 +125,7 @@ func why(rig steps.Rig, f steps.Figure) string {
 		}
 		parts = append(parts, "rails "+strings.Join(numbers, ", "))
 		if links > 0 {
-			parts = append(parts, plural(links, "PCIe link"))
+			parts = append(parts, steps.Counted(links, "PCIe link"))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // run starts the selected cell, and follows it; on a text it goes on to the next cell.
@@ -14,13 +15,13 @@ func (nb *notebook) run() tea.Cmd {
 	if !ok || c.Note() {
 		return nb.advance()
 	}
-	if nb.book.Cells[c.ID].Running {
-		nb.noteRun(isRunning)
+	if nb.Book.Cells[c.ID].Running {
+		nb.NoteRun(screen.IsRunning)
 		return nil
 	}
-	nb.follow, nb.watch = true, ""
+	nb.Follow, nb.watch = true, ""
 	nb.cursor().loose = false
-	return nb.start(c.ID)
+	return nb.Start(c.ID)
 }
 
 // space reads on to the end of the selected cell's text, as a pager does, and then runs it and goes on.
@@ -39,7 +40,7 @@ func (nb *notebook) runAndNext() tea.Cmd {
 	if !ok || c.Note() {
 		return nb.advance()
 	}
-	if nb.opts.ReadOnly != "" {
+	if nb.Opts.ReadOnly != "" {
 		return nb.advance()
 	}
 	last := nb.cursor().item == len(nb.open().Cells)
@@ -47,11 +48,11 @@ func (nb *notebook) runAndNext() tea.Cmd {
 		return nb.nextPart()
 	}
 	cmd := tea.Cmd(nil)
-	if nb.book.Running != c.ID {
-		cmd = nb.start(c.ID)
+	if nb.Book.Running != c.ID {
+		cmd = nb.Start(c.ID)
 	}
 	if last {
-		nb.follow, nb.cursor().loose = true, false
+		nb.Follow, nb.cursor().loose = true, false
 	} else {
 		nb.advance()
 	}
@@ -64,9 +65,9 @@ func (nb *notebook) spaceDoes() string {
 	switch c, ok := nb.selected(); {
 	case nb.readsOn():
 		return "read on"
-	case nb.opts.ReadOnly != "" || !ok || c.Note():
+	case nb.Opts.ReadOnly != "" || !ok || c.Note():
 		return "go on"
-	case nb.atEnd(c.ID) && nb.part+1 == len(nb.parts()):
+	case nb.atEnd(c.ID) && nb.part+1 == len(nb.Parts()):
 		return "the end"
 	case nb.atEnd(c.ID):
 		return "next part"
@@ -80,7 +81,7 @@ func (nb *notebook) atEnd(cell string) bool {
 	return nb.watch == cell && nb.cursor().item == len(nb.open().Cells)
 }
 
-func (nb *notebook) runAll() tea.Cmd { return nb.runCells(nb.book.Tutorial.Main()) }
+func (nb *notebook) runAll() tea.Cmd { return nb.runCells(nb.Book.Tutorial.Main()) }
 
 func (nb *notebook) runPart() tea.Cmd { return nb.runCells(nb.open().Cells) }
 
@@ -89,8 +90,8 @@ func (nb *notebook) runFromHere() tea.Cmd { return nb.runCells(nb.fromHere()) }
 // fromHere is the selected cell and all after it that don't stand aside.
 func (nb *notebook) fromHere() (cells []steps.Cell) {
 	here, _ := nb.selected()
-	for i := nb.part; i < len(nb.parts()); i++ {
-		p := nb.parts()[i].Cells
+	for i := nb.part; i < len(nb.Parts()); i++ {
+		p := nb.Parts()[i].Cells
 		if i == nb.part {
 			p = p[min(len(p), max(0, nb.cursor().item-1)):]
 		}
@@ -104,9 +105,9 @@ func (nb *notebook) fromHere() (cells []steps.Cell) {
 func (nb *notebook) runRest() tea.Cmd {
 	var left []steps.Cell
 	for _, c := range nb.fromHere() {
-		switch nb.book.Cells[c.ID].Verdict.Grade {
+		switch nb.Book.Cells[c.ID].Verdict.Grade {
 		case steps.Pass, steps.Warn, steps.Skipped:
-			if nb.book.Stale(c.ID) == "" {
+			if nb.Book.Stale(c.ID) == "" {
 				continue
 			}
 		case steps.NotRun, steps.Fail, steps.Inconclusive:
@@ -114,7 +115,7 @@ func (nb *notebook) runRest() tea.Cmd {
 		left = append(left, c)
 	}
 	if len(left) == 0 {
-		nb.notice = "nothing is left to run from here on"
+		nb.Notice = "nothing is left to run from here on"
 		return nil
 	}
 	return nb.runCells(left)
@@ -126,11 +127,11 @@ func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
 		ids = append(ids, c.ID)
 	}
 	if len(ids) == 0 {
-		nb.notice = "no cell to run"
+		nb.Notice = "no cell to run"
 		return nil
 	}
-	nb.follow, nb.watch = true, ""
-	return nb.start(ids...)
+	nb.Follow, nb.watch = true, ""
+	return nb.Start(ids...)
 }
 
 func (nb *notebook) clear() tea.Cmd {
@@ -138,9 +139,9 @@ func (nb *notebook) clear() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	if nb.book.Cells[c.ID].Running {
-		nb.noteRun(isRunning)
+	if nb.Book.Cells[c.ID].Running {
+		nb.NoteRun(screen.IsRunning)
 		return nil
 	}
-	return nb.ask(func(s Session) { s.Clear(c.ID) })
+	return nb.Ask(func(s screen.Session) { s.Clear(c.ID) })
 }

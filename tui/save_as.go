@@ -5,22 +5,18 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
-
-// unsaved reports whether results would be lost by quitting.
-func (sh *shared) unsaved() bool {
-	return sh.opts.ReadOnly == "" && sh.book.Saved.Why != "" && !sh.book.Saved.Kept
-}
 
 // notSaved answers what would leave a session that is not saved.
 const notSaved = "this session is not saved: ctrl+s names another file for it"
 
 // saveAs asks for a file for a session that could not be saved where sessions are.
 type saveAs struct {
-	*shared
-	inert
-	line   line
+	*screen.Shared
+	screen.Inert
+	line   screen.Line
 	quits  bool   // once it is saved
 	place  string // where it could be saved
 	failed string // why the last file was no good
@@ -38,7 +34,7 @@ const maxPath = 4096
 
 // look asks where the session could be saved.
 func (ub *saveAs) look() tea.Cmd {
-	elsewhere := ub.opts.Saved.Elsewhere
+	elsewhere := ub.Opts.Saved.Elsewhere
 	if elsewhere == nil {
 		return nil
 	}
@@ -46,18 +42,18 @@ func (ub *saveAs) look() tea.Cmd {
 }
 
 func (ub *saveAs) offered(msg placeMsg) tea.Cmd {
-	ub.dirty = true
-	if ub.place = string(msg); ub.layers.has(saveAsLevel) && ub.line.text() == "" {
-		ub.line.set(ub.place)
+	ub.Dirty = true
+	if ub.place = string(msg); ub.Layers.Has(screen.SaveAs) && ub.line.Text() == "" {
+		ub.line.Set(ub.place)
 	}
 	return nil
 }
 
 // open asks for the file, and quits then where that was meant.
 func (ub *saveAs) open(quits bool) tea.Cmd {
-	ub.quits, ub.failed, ub.line = quits, "", newLine(maxPath)
-	ub.line.set(ub.place)
-	ub.layers.push(saveAsLevel)
+	ub.quits, ub.failed, ub.line = quits, "", screen.NewLine(maxPath)
+	ub.line.Set(ub.place)
+	ub.Layers.Push(screen.SaveAs)
 	return ub.look()
 }
 
@@ -65,50 +61,50 @@ func (ub *saveAs) open(quits bool) tea.Cmd {
 func (ub *saveAs) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		ub.layers.drop(saveAsLevel)
+		ub.Layers.Drop(screen.SaveAs)
 	case "enter":
-		save, path := ub.opts.Saved.In, strings.TrimSpace(ub.line.text())
+		save, path := ub.Opts.Saved.In, strings.TrimSpace(ub.line.Text())
 		if save == nil || path == "" {
 			return nil
 		}
 		return func() tea.Msg { return movedMsg{save(path)} }
 	default:
-		ub.line.key(msg)
+		ub.line.Key(msg)
 	}
 	return nil
 }
 
 // Paste puts a path in at the cursor.
 func (ub *saveAs) Paste(text string) tea.Cmd {
-	ub.line.paste(firstLine(text))
+	ub.line.Paste(screen.FirstLine(text))
 	return nil
 }
 
 func (ub *saveAs) moved(msg movedMsg) tea.Cmd {
-	ub.dirty = true
+	ub.Dirty = true
 	if msg.err != nil {
 		ub.failed = msg.err.Error()
 		return nil
 	}
-	ub.layers.drop(saveAsLevel, quitLevel)
+	ub.Layers.Drop(screen.SaveAs, screen.Quit)
 	if ub.quits {
 		return tea.Quit
 	}
-	ub.notice = "saved in " + strings.TrimSpace(ub.line.text())
+	ub.Notice = "saved in " + strings.TrimSpace(ub.line.Text())
 	return nil
 }
 
 // Draw is the file's name as it is typed.
-func (ub *saveAs) Draw(width, _ int) picture {
-	width = min(boxWidth, width)
-	k := ub.styles
+func (ub *saveAs) Draw(width, _ int) screen.Picture {
+	width = min(screen.BoxWidth, width)
+	k := ub.Styles
 	why := ub.failed
 	if why == "" {
-		why = ub.book.Saved.Why
+		why = ub.Book.Saved.Why
 	}
 	lines := theme.Wrap(k.Warn.Render(theme.Clean(why)), width, "", "")
-	lines = append(lines, "", k.Dim.Render("> ")+ub.line.view(k, theme.Style{}, width-2), "")
+	lines = append(lines, "", k.Dim.Render("> ")+ub.line.View(k, theme.Style{}, width-2), "")
 	lines = append(lines, theme.Wrap("The name ends in .ipynb, and no file has it yet.", width, "", "")...)
 	lines = append(lines, "", k.Focus.Render("enter")+" save   "+k.Focus.Render("esc")+" back")
-	return picture{lines: lines, title: "Save the session in", columns: width}
+	return screen.Picture{Lines: lines, Title: "Save the session in", Columns: width}
 }

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // A session that goes on shows what it had; one that another user has open shows it, and runs nothing.
@@ -22,9 +23,9 @@ func TestSavedSession(t *testing.T) {
 	}
 	for _, readOnly := range []string{"", "read-only: railbench with the process id 7 has it open"} {
 		s := newScreen(t, sampleTutorial(), 100, 30)
-		s.Model = New(s.fake, Options{
+		s.Model = New(s.fake, screen.Options{
 			Tutorial: sampleTutorial(),
-			Terminal: Terminal{Background: Dark},
+			Terminal: screen.Terminal{Background: screen.Dark},
 			Book:     &book,
 			ReadOnly: readOnly,
 			Notice:   "welcome back",

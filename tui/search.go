@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -19,7 +20,7 @@ import (
 // that what was found stays found while old lines are dropped; and each is looked at
 // once, when it comes or when the words change.
 type search struct {
-	line  line // the words as they are typed
+	line  screen.Line // the words as they are typed
 	words searchWords
 	hits  []hit // lines that have it, in order
 	total int   // how often it was found in them
@@ -194,11 +195,11 @@ const maxSearchWords = 200
 
 // Key is a key while the words are typed.
 func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
-	if cmd, ok := press(out.searchKeys, msg); ok {
+	if cmd, ok := screen.Press(out.searchKeys, msg); ok {
 		return cmd
 	}
-	if out.page.search.line.key(msg) {
-		out.seek(out.page.search.line.text())
+	if out.page.search.line.Key(msg) {
+		out.seek(out.page.search.line.Text())
 	}
 	return nil
 }
@@ -210,11 +211,11 @@ type searchLine struct{ *output }
 
 // Paste adds to the words.
 func (out *searchLine) Paste(text string) tea.Cmd {
-	if out.page.search.line.paste(firstLine(text)) {
-		out.seek(out.page.search.line.text())
+	if out.page.search.line.Paste(screen.FirstLine(text)) {
+		out.seek(out.page.search.line.Text())
 	}
 	return nil
 }
 
 // Bindings are those of the table.
-func (out *searchLine) Bindings() []chapter { return out.searchKeys }
+func (out *searchLine) Bindings() []screen.Chapter { return out.searchKeys }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // printed is a screen with the opened output of a cell that printed these lines.
-func printed(t testing.TB, w, h int, texts ...string) *screen {
+func printed(t testing.TB, w, h int, texts ...string) *driven {
 	t.Helper()
 	s := start(t, w, h)
 	s.press("3")
@@ -25,7 +26,7 @@ func printed(t testing.TB, w, h int, texts ...string) *screen {
 	return s
 }
 
-func (s *screen) prints(texts ...string) {
+func (s *driven) prints(texts ...string) {
 	s.t.Helper()
 	var out []steps.OutputLine
 	for _, text := range texts {
@@ -34,7 +35,7 @@ func (s *screen) prints(texts ...string) {
 	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: out})
 }
 
-func (s *screen) types(text string) {
+func (s *driven) types(text string) {
 	s.t.Helper()
 	for _, r := range text {
 		s.send(tea.KeyPressMsg{Code: r, Text: string(r)})
@@ -101,7 +102,7 @@ func TestLeavingASearch(t *testing.T) {
 	s.types("row 900")
 	s.sees("row 900", "1 of 1")
 	s.press("esc")
-	if !s.layers.has(outputLevel) || s.output.page.top != before {
+	if !s.Layers.Has(screen.Output) || s.output.page.top != before {
 		t.Errorf("it doesn't show what was seen before: %+v", s.output.page)
 	}
 	// What was found stays in place of it when one is done.
@@ -178,15 +179,15 @@ func TestWhatWasFoundIsHighlighted(t *testing.T) {
 	s.types("needle")
 	v := s.view()
 	for text, times := range map[string]int{
-		s.styles.FoundHere.Render("needle"): 1,
-		s.styles.Found.Render("needle"):     1, s.styles.Found.Render("NEEDLE"): 1,
+		s.Styles.FoundHere.Render("needle"): 1,
+		s.Styles.Found.Render("needle"):     1, s.Styles.Found.Render("NEEDLE"): 1,
 	} {
 		if n := strings.Count(v, text); n != times {
 			t.Errorf("%q is there %d times", text, n)
 		}
 	}
 	s.press("esc")
-	if strings.Contains(s.view(), s.styles.Found.Render("needle")) {
+	if strings.Contains(s.view(), s.Styles.Found.Render("needle")) {
 		t.Error("it is highlighted after the search was left")
 	}
 }
@@ -198,7 +199,7 @@ func TestSearchShowsWhatIsFarToTheRight(t *testing.T) {
 	s.press("/")
 	s.types("needle")
 	s.sees("needle", "1 of 2", "from column")
-	if !strings.Contains(s.view(), s.styles.FoundHere.Render("needle")) {
+	if !strings.Contains(s.view(), s.Styles.FoundHere.Render("needle")) {
 		t.Error("it isn't in view")
 	}
 	s.press("enter", "n")
@@ -325,13 +326,13 @@ func TestSearchSweep(t *testing.T) {
 			switch k := keys[r.IntN(len(keys))]; {
 			case r.IntN(4) == 0:
 				s.prints(texts[r.IntN(len(texts))], texts[r.IntN(len(texts))])
-			case !s.layers.has(outputLevel):
+			case !s.Layers.Has(screen.Output):
 				s.press("O")
 			default:
 				s.press(k)
 			}
-			fits(t, s, [2]int{s.width, s.height})
-			if !s.layers.has(outputLevel) {
+			fits(t, s, [2]int{s.Width, s.Height})
+			if !s.Layers.Has(screen.Output) {
 				continue
 			}
 			total := 0
@@ -342,7 +343,8 @@ func TestSearchSweep(t *testing.T) {
 			if f.total != total || f.at != nowhere && (f.number() < 1 || f.number() > total) {
 				t.Fatalf("%d found, %d counted, at %v", f.total, total, f.at)
 			}
-			if f.at == nowhere && f.total > 0 && !s.layers.has(searchLevel) && strings.Contains(ansi.Strip(s.view()), " of 0 ") {
+			if f.at == nowhere && f.total > 0 && !s.Layers.Has(screen.OutputWords) &&
+				strings.Contains(ansi.Strip(s.view()), " of 0 ") {
 				t.Fatal("it counts to nothing")
 			}
 		}

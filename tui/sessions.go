@@ -4,22 +4,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // Sessions that are saved, found in the palette: to be opened in place of this one, or
 // compared with it. And what happens to files meanwhile.
 
-// A SessionFile is a saved session.
-type SessionFile struct {
-	Path, Name string
-	About      string // when it was saved
-}
-
 // sessions are what is known of those that are saved, and what is opened next.
 type sessions struct {
-	*shared
+	*screen.Shared
 	docs *docs
-	all  []SessionFile
+	all  []screen.SessionFile
 	next Next
 }
 
@@ -33,7 +28,7 @@ type Next struct {
 func (m *Model) Next() Next { return m.saved.next }
 
 type (
-	sessionsMsg []SessionFile
+	sessionsMsg []screen.SessionFile
 	checkedMsg  struct {
 		path string
 		err  error
@@ -48,7 +43,7 @@ type (
 
 // listSessions looks which there are, each time that the palette is opened.
 func (ss *sessions) listSessions() tea.Cmd {
-	list := ss.opts.Saved.List
+	list := ss.Opts.Saved.List
 	if list == nil {
 		return nil
 	}
@@ -58,14 +53,14 @@ func (ss *sessions) listSessions() tea.Cmd {
 // sessionChoices are the palette's lines of them.
 func (ss *sessions) sessionChoices() (all []choice) {
 	for _, s := range ss.all {
-		if s.Path == ss.book.Saved.Path {
+		if s.Path == ss.Book.Saved.Path {
 			continue
 		}
 		name := s.Name + "  " + s.About
-		if ss.opts.Saved.Check != nil {
+		if ss.Opts.Saved.Check != nil {
 			all = append(all, choice{"session", "open " + name, "", func() tea.Cmd { return ss.openSession(s.Path) }})
 		}
-		if ss.opts.Saved.Compare != nil {
+		if ss.Opts.Saved.Compare != nil {
 			all = append(all, choice{"session", "compare with " + name, "", func() tea.Cmd { return ss.compare(s) }})
 		}
 	}
@@ -75,26 +70,26 @@ func (ss *sessions) sessionChoices() (all []choice) {
 // openSession opens another session once it is known that it can be opened: this one is put
 // away before that.
 func (ss *sessions) openSession(path string) tea.Cmd {
-	if ss.busy() && ss.opts.ReadOnly == "" {
-		ss.notice = "something runs: i i interrupts it"
+	if ss.Busy() && ss.Opts.ReadOnly == "" {
+		ss.Notice = "something runs: i i interrupts it"
 		return nil
 	}
-	check := ss.opts.Saved.Check
+	check := ss.Opts.Saved.Check
 	return func() tea.Msg { return checkedMsg{path, check(path)} }
 }
 
 func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
-	ss.dirty = true
+	ss.Dirty = true
 	switch {
 	case msg.err != nil:
-		ss.notice = msg.err.Error()
+		ss.Notice = msg.err.Error()
 		return nil
-	case ss.busy() && ss.opts.ReadOnly == "":
-		ss.notice = "something runs by now: i i interrupts it"
+	case ss.Busy() && ss.Opts.ReadOnly == "":
+		ss.Notice = "something runs by now: i i interrupts it"
 		return nil
 	}
-	if ss.unsaved() {
-		ss.notice = notSaved
+	if ss.Unsaved() {
+		ss.Notice = notSaved
 		return nil
 	}
 	ss.next = Next{Session: msg.path}
@@ -104,27 +99,27 @@ func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
 // reopen opens the session again, with the runbook as it is on disk now.
 func (ss *sessions) reopen() tea.Cmd {
 	switch {
-	case ss.changedFile == "":
-		ss.notice = "no runbook has changed on disk; R runs what is left"
+	case ss.ChangedFile == "":
+		ss.Notice = "no runbook has changed on disk; R runs what is left"
 		return nil
-	case ss.busy():
-		ss.notice = "something runs: i i interrupts it"
+	case ss.Busy():
+		ss.Notice = "something runs: i i interrupts it"
 		return nil
-	case ss.unsaved():
-		ss.notice = notSaved
+	case ss.Unsaved():
+		ss.Notice = notSaved
 		return nil
 	}
-	ss.next = Next{Session: ss.book.Saved.Path, Again: true}
+	ss.next = Next{Session: ss.Book.Saved.Path, Again: true}
 	return tea.Quit
 }
 
 // compare shows what is better and worse here than in another session.
-func (ss *sessions) compare(s SessionFile) tea.Cmd {
-	if ss.book.Saved.Path == "" {
-		ss.notice = "nothing of this session is saved yet that could be compared"
+func (ss *sessions) compare(s screen.SessionFile) tea.Cmd {
+	if ss.Book.Saved.Path == "" {
+		ss.Notice = "nothing of this session is saved yet that could be compared"
 		return nil
 	}
-	open, compare := ss.book.Saved.Path, ss.opts.Saved.Compare
+	open, compare := ss.Book.Saved.Path, ss.Opts.Saved.Compare
 	return func() tea.Msg {
 		text, err := compare(open, s.Path)
 		return comparedMsg{s.Name, text, err}
@@ -133,13 +128,13 @@ func (ss *sessions) compare(s SessionFile) tea.Cmd {
 
 // compared shows a comparison among the pages.
 func (ss *sessions) compared(msg comparedMsg) tea.Cmd {
-	ss.dirty = true
+	ss.Dirty = true
 	if msg.err != nil {
-		ss.notice = msg.err.Error()
+		ss.Notice = msg.err.Error()
 		return nil
 	}
 	ss.docs.loadDocs()
-	ss.docs.all = append(ss.docs.all, Doc{
+	ss.docs.all = append(ss.docs.all, screen.Doc{
 		Name: "comparison", About: "this session and " + msg.name, Text: msg.text,
 	})
 	return ss.docs.openDoc(len(ss.docs.all) - 1)
@@ -160,21 +155,21 @@ func waitFollow(follow func() *steps.Notebook) tea.Cmd {
 
 // followed shows the session as it stands now.
 func (m *Model) followed(book followedMsg) tea.Cmd {
-	saved := m.book.Saved
-	m.book = *book
-	m.book.Saved = saved
+	saved := m.Book.Saved
+	m.Book = *book
+	m.Book.Saved = saved
 	// The runbook that it is of may have been opened again there, with parts that it had not.
-	for len(m.notebook.cursors) < len(m.parts()) {
+	for len(m.notebook.cursors) < len(m.Parts()) {
 		m.notebook.cursors = append(m.notebook.cursors, cursor{})
 	}
-	m.notebook.part = max(0, min(m.notebook.part, len(m.parts())-1))
+	m.notebook.part = max(0, min(m.notebook.part, len(m.Parts())-1))
 	// versions are counted again each time that a file is read
-	m.notebook.cache, m.plans = cache{}, map[string]planned{}
+	m.notebook.cache, m.Plans = cache{}, map[string]screen.Planned{}
 	m.output.keepPage()
 	cmds := []tea.Cmd{m.drawSoon()}
-	if m.book.Running != "" && !m.ticking {
+	if m.Book.Running != "" && !m.ticking {
 		m.ticking = true
-		cmds = append(cmds, m.spinner.Tick)
+		cmds = append(cmds, m.Spinner.Tick)
 	}
 	return tea.Batch(cmds...)
 }

@@ -7,17 +7,21 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // The palette finds saved sessions, opens one once it is known that it can be, and compares.
 func TestSessionsInThePalette(t *testing.T) {
 	s := start(t, 120, 40)
-	s.opts.Saved.List = func() []SessionFile {
-		return []SessionFile{{"/a/monday.ipynb", "monday", "saved then"}, {"/a/this.ipynb", "this", "saved now"}}
+	s.Opts.Saved.List = func() []screen.SessionFile {
+		return []screen.SessionFile{
+			{Path: "/a/monday.ipynb", Name: "monday", About: "saved then"},
+			{Path: "/a/this.ipynb", Name: "this", About: "saved now"},
+		}
 	}
 	refuses := errors.New("it is of another rig")
-	s.opts.Saved.Check = func(string) error { return refuses }
-	s.opts.Saved.Compare = func(open, path string) (string, error) { return "one of " + open + " and " + path, nil }
+	s.Opts.Saved.Check = func(string) error { return refuses }
+	s.Opts.Saved.Compare = func(open, path string) (string, error) { return "one of " + open + " and " + path, nil }
 	s.tell(steps.Saved{Path: "/a/this.ipynb"})
 	s.send(s.press(":")())
 	s.types("monday")
@@ -39,15 +43,15 @@ func TestSessionsInThePalette(t *testing.T) {
 
 // What another railbench does is followed in a screen that changes nothing and says so.
 func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
-	s := &screen{t: t, fake: newFake()}
+	s := &driven{t: t, fake: newFake()}
 	book := steps.NewNotebook(sampleTutorial())
-	s.Model = New(s.fake, Options{
+	s.Model = New(s.fake, screen.Options{
 		Tutorial: sampleTutorial(),
-		Rig:      Rig{Simulated: true},
-		Terminal: Terminal{Background: Dark},
+		Rig:      screen.Rig{Simulated: true},
+		Terminal: screen.Terminal{Background: screen.Dark},
 		Book:     &book,
 		ReadOnly: "read-only, and live: somebody has it open",
-		Saved:    Saved{Follow: func() *steps.Notebook { return nil }},
+		Saved:    screen.Saved{Follow: func() *steps.Notebook { return nil }},
 	})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
 	s.press("3")
@@ -92,18 +96,18 @@ func TestAChangedRunbookIsOffered(t *testing.T) {
 
 // The runbook of a session that is followed may have more parts, or fewer, than when it was opened.
 func TestAFollowedSessionHasOtherParts(t *testing.T) {
-	s := &screen{t: t, fake: newFake()}
+	s := &driven{t: t, fake: newFake()}
 	whole := sampleTutorial()
 	some := whole
 	some.Parts = whole.Parts[:1]
 	book := steps.NewNotebook(some)
-	s.Model = New(s.fake, Options{
+	s.Model = New(s.fake, screen.Options{
 		Tutorial: some,
-		Rig:      Rig{Simulated: true},
-		Terminal: Terminal{Background: Dark},
+		Rig:      screen.Rig{Simulated: true},
+		Terminal: screen.Terminal{Background: screen.Dark},
 		Book:     &book,
 		ReadOnly: "read-only",
-		Saved:    Saved{Follow: func() *steps.Notebook { return nil }},
+		Saved:    screen.Saved{Follow: func() *steps.Notebook { return nil }},
 	})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
 	more := steps.NewNotebook(whole)

@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/tui/presentation"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // progress is where a presentation is. Its time is the nodes': a simulated rig's may go faster than ours.
@@ -47,10 +48,10 @@ func (pr *presenter) previousSlide() tea.Cmd { return pr.toSlide(max(0, pr.progr
 func (pr *presenter) autoplay() tea.Cmd {
 	pr.progress.auto = !pr.progress.auto
 	if !pr.progress.auto {
-		pr.notice = "the show waits for you: space goes on"
+		pr.Notice = "the show waits for you: space goes on"
 		return pr.report()
 	}
-	pr.notice = "the show goes on by itself"
+	pr.Notice = "the show goes on by itself"
 	if pr.progress.slide < 0 {
 		return pr.nextSlide()
 	}
@@ -60,13 +61,13 @@ func (pr *presenter) autoplay() tea.Cmd {
 // jump has the next digit choose a slide.
 func (pr *presenter) jump() tea.Cmd {
 	if !pr.scripted() {
-		pr.notice = "no presentation to jump in"
+		pr.Notice = "no presentation to jump in"
 		return nil
 	}
 	pr.progress.jumping = true
-	n := len(pr.opts.Presentation.Script.Slides)
-	if pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, n)); n > 9 {
-		pr.notice += ", or 0 for 10"
+	n := len(pr.Opts.Presentation.Script.Slides)
+	if pr.Notice = fmt.Sprintf("to which scene? 1 to %d", min(9, n)); n > 9 {
+		pr.Notice += ", or 0 for 10"
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (pr *presenter) zero() tea.Cmd {
 	if pr.progress.jumping {
 		return pr.digit(9)
 	}
-	return pr.resetPeaks()
+	return pr.ResetPeaks()
 }
 
 // digit starts a load, or jumps to a slide.
@@ -94,17 +95,17 @@ func (pr *presenter) digit(n int) tea.Cmd {
 // toSlide begins a slide.
 func (pr *presenter) toSlide(n int) tea.Cmd {
 	s := &pr.progress
-	if n < 0 || n >= len(pr.opts.Presentation.Script.Slides) {
-		if s.auto = false; s.slide >= 0 && n >= len(pr.opts.Presentation.Script.Slides) {
-			pr.notice = "the show is over; j and a digit goes back to a scene"
+	if n < 0 || n >= len(pr.Opts.Presentation.Script.Slides) {
+		if s.auto = false; s.slide >= 0 && n >= len(pr.Opts.Presentation.Script.Slides) {
+			pr.Notice = "the show is over; j and a digit goes back to a scene"
 		}
 		return pr.report()
 	}
 	if s.slide < 0 || s.began.IsZero() {
-		s.began, s.beganAt = pr.opts.Clock.Rig(), pr.opts.Clock.Now()
+		s.began, s.beganAt = pr.Opts.Clock.Rig(), pr.Opts.Clock.Now()
 	}
 	s.slide, s.action, s.until, s.ran = n, 0, time.Time{}, ""
-	pr.layers.push(presentationLevel)
+	pr.Layers.Push(screen.Presenting)
 	cmds := []tea.Cmd{}
 	// A jump out of the slide that pulled the cable would leave the other slides without it.
 	if s.pulled {
@@ -128,8 +129,8 @@ func (pr *presenter) tick() tea.Cmd {
 
 // onTick goes on where something is over that the presentation has waited for.
 func (pr *presenter) onTick() tea.Cmd {
-	pr.dirty = true
-	if !pr.layers.has(presentationLevel) {
+	pr.Dirty = true
+	if !pr.Layers.Has(screen.Presenting) {
 		pr.progress.ticking = false // it goes on where it was when the presentation is opened again
 		return nil
 	}
@@ -143,7 +144,7 @@ func (pr *presenter) act() tea.Cmd {
 		return nil
 	}
 	var cmds []tea.Cmd
-	acts := pr.opts.Presentation.Script.Slides[s.slide].Actions
+	acts := pr.Opts.Presentation.Script.Slides[s.slide].Actions
 	for s.action < len(acts) {
 		cmd, done := pr.do(acts[s.action])
 		cmds = append(cmds, cmd)
@@ -154,7 +155,7 @@ func (pr *presenter) act() tea.Cmd {
 	}
 	cmds = append(cmds, pr.report())
 	if s.auto {
-		if s.slide+1 < len(pr.opts.Presentation.Script.Slides) {
+		if s.slide+1 < len(pr.Opts.Presentation.Script.Slides) {
 			cmds = append(cmds, pr.toSlide(s.slide+1))
 		} else {
 			s.auto = false
@@ -174,9 +175,9 @@ func (pr *presenter) do(a script.Action) (cmd tea.Cmd, done bool) {
 		}
 	case script.Pause:
 		if s.until.IsZero() {
-			s.until = pr.opts.Clock.Rig().Add(a.For)
+			s.until = pr.Opts.Clock.Rig().Add(a.For)
 		}
-		if pr.opts.Clock.Rig().Before(s.until) {
+		if pr.Opts.Clock.Rig().Before(s.until) {
 			return nil, false
 		}
 		s.until = time.Time{}
@@ -194,9 +195,9 @@ func (pr *presenter) do(a script.Action) (cmd tea.Cmd, done bool) {
 
 // runCell runs a cell in place of what runs.
 func (pr *presenter) runCell(a script.Action) tea.Cmd {
-	pr.progress.ran, pr.progress.before, pr.progress.asked = a.Cell, pr.book.Cells[a.Cell].Run, pr.opts.Clock.Rig()
-	busy := pr.busy()
-	return pr.try(func(s Session) error {
+	pr.progress.ran, pr.progress.before, pr.progress.asked = a.Cell, pr.Book.Cells[a.Cell].Run, pr.Opts.Clock.Rig()
+	busy := pr.Busy()
+	return pr.Try(func(s screen.Session) error {
 		if busy {
 			s.Interrupt()
 		}
@@ -216,24 +217,24 @@ func (pr *presenter) ranCell() bool {
 	if s.ran == "" {
 		return true
 	}
-	c := pr.book.Cells[s.ran]
+	c := pr.Book.Cells[s.ran]
 	if c.Run <= s.before {
-		return !pr.busy() && !pr.asking && pr.opts.Clock.Rig().Sub(s.asked) > startsWithin
+		return !pr.Busy() && !pr.Asking && pr.Opts.Clock.Rig().Sub(s.asked) > startsWithin
 	}
 	return !c.Running
 }
 
 // cable pulls the cable of the simulated rig, or plugs it in. On hardware that is the presenter's.
 func (pr *presenter) cable(pull bool) tea.Cmd {
-	if pr.opts.Presentation.Pull == nil {
-		pr.notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
+	if pr.Opts.Presentation.Pull == nil {
+		pr.Notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
 		return nil
 	}
 	pr.progress.pulled = pull
-	pr.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
-	change := pr.opts.Presentation.Pull
+	pr.Notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
+	change := pr.Opts.Presentation.Pull
 	// In the order of the calls: a slide that begins again plugs the cable in and pulls it.
-	return pr.try(func(Session) error { return change(pull) })
+	return pr.Try(func(screen.Session) error { return change(pull) })
 }
 
 func (pr *presenter) pullOrPlug() tea.Cmd { return pr.cable(!pr.progress.pulled) }
@@ -241,10 +242,10 @@ func (pr *presenter) pullOrPlug() tea.Cmd { return pr.cable(!pr.progress.pulled)
 // moment is where the presentation is.
 func (pr *presenter) moment() script.Moment {
 	s := pr.progress
-	scenes := pr.opts.Presentation.Script.Slides
+	scenes := pr.Opts.Presentation.Script.Slides
 	at := script.Moment{
-		Script: pr.opts.Presentation.Script.Title, Slide: s.slide + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
-		Rig: pr.rigName(),
+		Script: pr.Opts.Presentation.Script.Title, Slide: s.slide + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
+		Rig: pr.RigName(),
 	}
 	if s.slide >= 0 && s.slide < len(scenes) {
 		scene := scenes[s.slide]
@@ -254,7 +255,7 @@ func (pr *presenter) moment() script.Moment {
 	if s.slide+1 < len(scenes) {
 		at.Next = scenes[s.slide+1].Title
 	}
-	if a, ok := health.Urgent(pr.snapshot.Health); ok {
+	if a, ok := health.Urgent(pr.Snapshot.Health); ok {
 		at.Alarm = a.String()
 	}
 	c := pr.shown("")
@@ -270,19 +271,19 @@ func (pr *presenter) report() tea.Cmd {
 	at := pr.moment()
 	// The number alone is not a change.
 	at.No = pr.progress.reported.No
-	if pr.opts.Presentation.Tell == nil || at == pr.progress.reported {
+	if pr.Opts.Presentation.Tell == nil || at == pr.progress.reported {
 		return nil
 	}
 	// A workbench without a presentation leaves the notes of another one alone.
-	if pr.progress.slide < 0 && !pr.layers.has(presentationLevel) {
+	if pr.progress.slide < 0 && !pr.Layers.Has(screen.Presenting) {
 		return nil
 	}
 	at.No++
 	pr.progress.reported = at
-	tell := pr.opts.Presentation.Tell
+	tell := pr.Opts.Presentation.Tell
 	return func() tea.Msg {
 		if err := tell(at); err != nil {
-			return wroteMsg("railbench notes can't follow: " + err.Error())
+			return screen.WroteMsg("railbench notes can't follow: " + err.Error())
 		}
 		return nil
 	}
@@ -290,21 +291,21 @@ func (pr *presenter) report() tea.Cmd {
 
 // caption puts the script's own words onto the screen.
 func (pr *presenter) caption(s *presentation.Screen) {
-	scenes := pr.opts.Presentation.Script.Slides
+	scenes := pr.Opts.Presentation.Script.Slides
 	if len(scenes) == 0 {
 		return
 	}
 	if pr.progress.slide < 0 {
-		s.Title = pr.opts.Presentation.Script.Title
+		s.Title = pr.Opts.Presentation.Script.Title
 		s.Caption = "space begins the show, a has it go on by itself"
 		return
 	}
 	scene := scenes[pr.progress.slide]
 	s.Title, s.Caption = scene.Title, scene.Caption
 	s.Place = fmt.Sprintf("%d/%d", pr.progress.slide+1, len(scenes))
-	gone := max(0, pr.opts.Clock.Rig().Sub(pr.progress.began)).Truncate(time.Second)
+	gone := max(0, pr.Opts.Clock.Rig().Sub(pr.progress.began)).Truncate(time.Second)
 	s.Clock = fmt.Sprintf("%d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
 }
 
 // scripted reports whether there is a presentation.
-func (pr *presenter) scripted() bool { return len(pr.opts.Presentation.Script.Slides) > 0 }
+func (pr *presenter) scripted() bool { return len(pr.Opts.Presentation.Script.Slides) > 0 }

@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/script"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 const twoScenes = `# A show
@@ -39,7 +40,7 @@ pause 1s
 `
 
 // staged is a screen with a presentation, whose loads take five seconds.
-func staged(t *testing.T) (s *screen, told *[]script.Moment, pulls *[]bool) {
+func staged(t *testing.T) (s *driven, told *[]script.Moment, pulls *[]bool) {
 	t.Helper()
 	parsed, err := script.Parse("show.md", twoScenes)
 	if err != nil {
@@ -47,27 +48,27 @@ func staged(t *testing.T) (s *screen, told *[]script.Moment, pulls *[]bool) {
 	}
 	told, pulls = &[]script.Moment{}, &[]bool{}
 	s = newScreen(t, loadable(), 120, 40)
-	s.Model.opts.Presentation.Script = parsed
+	s.Model.Opts.Presentation.Script = parsed
 	s.Model.presenter.progress.tick = func(time.Duration,
 		func(time.Time) tea.Msg,
 	) tea.Cmd {
 		return nil
 	} // pass has the clock
-	s.Model.opts.Presentation.Tell = func(m script.Moment) error { *told = append(*told, m); return nil }
-	s.Model.opts.Presentation.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
+	s.Model.Opts.Presentation.Tell = func(m script.Moment) error { *told = append(*told, m); return nil }
+	s.Model.Opts.Presentation.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
 	s.send(eventsMsg(connected()))
 	s.press("ctrl+g")
 	return s, told, pulls
 }
 
 // key presses a key, and has what it brings about happen.
-func (s *screen) key(name string) {
+func (s *driven) key(name string) {
 	_, cmd := s.Update(keyPress(name))
 	s.happen(cmd)
 }
 
 // happen sends what a command brings back.
-func (s *screen) happen(cmd tea.Cmd) {
+func (s *driven) happen(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
@@ -84,12 +85,12 @@ func (s *screen) happen(cmd tea.Cmd) {
 }
 
 // pass lets seconds go by in steps of the presentation's clock. Loads end after five.
-func (s *screen) pass(seconds int) {
+func (s *driven) pass(seconds int) {
 	for range seconds * 5 {
 		s.now = s.now.Add(200 * time.Millisecond)
-		if id := s.book.Running; id != "" && s.now.Sub(s.book.Cells[id].Started) >= 5*time.Second {
+		if id := s.Book.Running; id != "" && s.now.Sub(s.Book.Cells[id].Started) >= 5*time.Second {
 			s.Update(eventsMsg{steps.CellEnded{
-				Run: s.book.Cells[id].Run, Cell: id,
+				Run: s.Book.Cells[id].Run, Cell: id,
 				Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."},
 			}})
 		}
@@ -99,7 +100,7 @@ func (s *screen) pass(seconds int) {
 		}
 		for _, call := range s.fake.took() {
 			if id, ok := strings.CutPrefix(call, "run "); ok {
-				s.Update(eventsMsg{steps.CellStarted{Run: steps.RunID(len(s.book.Cells) + 10), Cell: id, At: s.now}})
+				s.Update(eventsMsg{steps.CellStarted{Run: steps.RunID(len(s.Book.Cells) + 10), Cell: id, At: s.now}})
 			}
 		}
 	}
@@ -112,8 +113,8 @@ func TestAShowGoesOnByItself(t *testing.T) {
 	s.key("a")
 	s.pass(1)
 	s.sees("The caption.", "1/2", "0:01")
-	if s.book.Running != "load-rail" {
-		t.Fatalf("%q runs", s.book.Running)
+	if s.Book.Running != "load-rail" {
+		t.Fatalf("%q runs", s.Book.Running)
 	}
 	for range 60 {
 		if s.pass(1); s.Model.presenter.progress.reported.Over {
@@ -173,11 +174,11 @@ func TestAJumpIsForgotten(t *testing.T) {
 	s.key("2")
 	s.pass(1)
 	s.sees("1/2")
-	if s.book.Running != "load-half" {
-		t.Errorf("%q runs, and not the load", s.book.Running)
+	if s.Book.Running != "load-half" {
+		t.Errorf("%q runs, and not the load", s.Book.Running)
 	}
 	for range 8 {
-		s.opts.Presentation.Script.Slides = append(s.opts.Presentation.Script.Slides, script.Slide{Title: "One more"})
+		s.Opts.Presentation.Script.Slides = append(s.Opts.Presentation.Script.Slides, script.Slide{Title: "One more"})
 	}
 	s.key("0")
 	s.sees("1/10")
@@ -185,10 +186,10 @@ func TestAJumpIsForgotten(t *testing.T) {
 	s.sees("0 for 10")
 	s.key("0")
 	s.sees("10/10")
-	s.Model.opts.Presentation.Script = script.Script{}
+	s.Model.Opts.Presentation.Script = script.Script{}
 	s.Model.presenter.progress.slide = -1
-	if s.key("j"); strings.Contains(s.Model.notice, "1 to 0") {
-		t.Errorf("without a show: %q", s.Model.notice)
+	if s.key("j"); strings.Contains(s.Model.Notice, "1 to 0") {
+		t.Errorf("without a show: %q", s.Model.Notice)
 	}
 }
 
@@ -206,14 +207,14 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 		s.sees("Leave the presentation?")
 		s.key(answer)
 		s.sees("1/2")
-		if !s.Model.presenter.progress.ticking || s.layers.top() != presentationLevel {
-			t.Errorf("after esc and %s the layer is %d", answer, s.layers.top())
+		if !s.Model.presenter.progress.ticking || s.Layers.Top() != screen.Presenting {
+			t.Errorf("after esc and %s the layer is %d", answer, s.Layers.Top())
 		}
 	}
 	s.key("esc")
 	s.key("y")
-	if s.layers.top() != notebookLevel {
-		t.Errorf("y leaves for the layer %d", s.layers.top())
+	if s.Layers.Top() != screen.Notebook {
+		t.Errorf("y leaves for the layer %d", s.Layers.Top())
 	}
 	s.pass(6)
 	if s.Model.presenter.progress.ticking {
@@ -227,7 +228,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 // Commands run side by side: a slide that begins again plugs the cable in first, and pulls it then.
 func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
 	s, _, pulls := staged(t)
-	scenes := s.Model.opts.Presentation.Script.Slides
+	scenes := s.Model.Opts.Presentation.Script.Slides
 	scenes[1].Actions = []script.Action{{Kind: script.Pull}, {Kind: script.Pause, For: time.Minute}}
 	s.key("space")
 	s.pass(6)
@@ -270,7 +271,7 @@ func TestNotes(t *testing.T) {
 		Cell: "One rail", Verdict: "PASS: Good.", Began: time.Unix(1000, 0),
 	}, error(nil)
 	n := NewNotes(func() (script.Moment, error) { return at, fails },
-		Options{Clock: Clock{Now: func() time.Time { return time.Unix(1065, 0) }}})
+		screen.Options{Clock: screen.Clock{Now: func() time.Time { return time.Unix(1065, 0) }}})
 	n.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
 	look := func() string {
 		n.Update(n.look()())
@@ -301,7 +302,7 @@ func TestWhatSlidesReached(t *testing.T) {
 	cell := func(name string) []script.Action {
 		return []script.Action{{Kind: script.Run, Cell: name}, {Kind: script.Wait}}
 	}
-	s.Model.opts.Presentation.Script.Slides = []script.Slide{
+	s.Model.Opts.Presentation.Script.Slides = []script.Slide{
 		{ID: "one", Title: "One rail", Actions: cell("load-rail")},
 		{ID: "gpu", Title: "GPU memory", Actions: cell("load-half")},
 		{ID: "cable", Title: "A cable is pulled", Actions: slices.Insert(cell("load-rail"), 0,

@@ -12,11 +12,12 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // states are the pictures that every size is tried with.
-func states() map[string]func(t testing.TB, w, h int) *screen {
-	start := func(t testing.TB, tutorial steps.Tutorial, w, h int) *screen {
+func states() map[string]func(t testing.TB, w, h int) *driven {
+	start := func(t testing.TB, tutorial steps.Tutorial, w, h int) *driven {
 		s := newScreen(t, tutorial, w, h)
 		s.tell(connected()...)
 		s.send(snapshotMsg(sampleBoard(4, 0)))
@@ -31,42 +32,42 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 		"\xff\xfe broken \xc3",
 		"",
 	}
-	return map[string]func(testing.TB, int, int) *screen{
-		"fresh": func(t testing.TB, w, h int) *screen { return newScreen(t, sampleTutorial(), w, h) },
-		"empty": func(t testing.TB, w, h int) *screen {
+	return map[string]func(testing.TB, int, int) *driven{
+		"fresh": func(t testing.TB, w, h int) *driven { return newScreen(t, sampleTutorial(), w, h) },
+		"empty": func(t testing.TB, w, h int) *driven {
 			s := newScreen(t, steps.Tutorial{}, w, h)
 			s.press("enter", "space", "j", "k", "tab", "A", "F", "P",
 				"o", "O", "e", "S", "s", "c", "x", "v", "V", "H", "M", "i", "i", "end", "home", "pgdown", "3")
 			return s
 		},
-		"bare parts": func(t testing.TB, w, h int) *screen {
+		"bare parts": func(t testing.TB, w, h int) *driven {
 			tt := steps.Tutorial{Parts: make([]steps.Part, 40)}
 			s := start(t, tt, w, h)
 			s.press("tab", "tab", "9", "enter", "space", "end")
 			return s
 		},
-		"running": func(t testing.TB, w, h int) *screen {
+		"running": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j")
 			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, steps.CellQueued{Cell: "ib-write-lat"},
 				steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(20_000, "some output")})
 			return s
 		},
-		"done": func(t testing.TB, w, h int) *screen {
+		"done": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j")
 			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, passed(1, "ib-write-bw"))
 			s.press("e", "s")
 			return s
 		},
-		"measuring": func(t testing.TB, w, h int) *screen {
+		"measuring": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j")
 			s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 				steps.CellMeasured{Run: 1, Cell: "ib-write-bw", Table: sampleTable(3)})
 			return s
 		},
-		"figures": func(t testing.TB, w, h int) *screen {
+		"figures": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j")
 			e := passed(1, "ib-write-bw")
@@ -92,7 +93,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("e", "end")
 			return s
 		},
-		"hostile": func(t testing.TB, w, h int) *screen {
+		"hostile": func(t testing.TB, w, h int) *driven {
 			tt := sampleTutorial()
 			for i := range tt.Parts {
 				for j := range tt.Parts[i].Cells {
@@ -125,7 +126,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("j", "e", "end")
 			return s
 		},
-		"open output": func(t testing.TB, w, h int) *screen {
+		"open output": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("3", "j")
 			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
@@ -133,7 +134,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("O", "right", "k", "pgup")
 			return s
 		},
-		"stale": func(t testing.TB, w, h int) *screen {
+		"stale": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			b := sampleBoard(4, 0)
 			for i := range b.Gauges {
@@ -144,7 +145,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.send(snapshotMsg(b))
 			return s
 		},
-		"no ports": func(t testing.TB, w, h int) *screen {
+		"no ports": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			b := sampleBoard(1, 0)
 			for i := range b.Gauges {
@@ -155,7 +156,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.send(snapshotMsg(b))
 			return s
 		},
-		"many rails": func(t testing.TB, w, h int) *screen {
+		"many rails": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			b := sampleBoard(16, 0)
 			for i := range b.Gauges {
@@ -164,7 +165,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.send(snapshotMsg(b))
 			return s
 		},
-		"checklist": func(t testing.TB, w, h int) *screen {
+		"checklist": func(t testing.TB, w, h int) *driven {
 			s := start(t, withChecklist(), w, h)
 			s.press("C")
 			s.ends(1, "mtu-equal", steps.Verdict{
@@ -176,40 +177,40 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("S")
 			return s
 		},
-		"editor": func(t testing.TB, w, h int) *screen {
+		"editor": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("3", "E")
 			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
 			return s
 		},
-		"scratch": func(t testing.TB, w, h int) *screen {
+		"scratch": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("3", "b")
 			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
 			s.press("esc", "m")
 			return s
 		},
-		"palette": func(t testing.TB, w, h int) *screen {
+		"palette": func(t testing.TB, w, h int) *driven {
 			tt := withChecklist()
 			tt.Parts[0].Cells[0].Title = hostile[4] + hostile[0]
 			s := start(t, tt, w, h)
 			s.press("ctrl+p", "down", "down", "o")
 			return s
 		},
-		"symptoms": func(t testing.TB, w, h int) *screen {
+		"symptoms": func(t testing.TB, w, h int) *driven {
 			s := start(t, withChecklist(), w, h)
 			s.press("C")
 			s.send(tea.PasteMsg{Content: strings.Join(hostile, "\n")})
 			return s
 		},
-		"parameters": func(t testing.TB, w, h int) *screen {
+		"parameters": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("4", "j", "p", "9", "ctrl+g", "down", "x")
 			return s
 		},
-		"all parameters": func(t testing.TB, w, h int) *screen {
+		"all parameters": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
-			s.opts.Params = append(s.opts.Params,
+			s.Opts.Params = append(s.Opts.Params,
 				steps.Param{Name: hostile[4], Does: hostile[0], Default: hostile[2], Unit: hostile[3], May: hostile[1]})
 			s.tell(steps.ParamsSet{Params: steps.Settings{}.With("ib-write-bw",
 				"PYTHON", hostile[1]).With("", "PYTHON", hostile[3])})
@@ -218,9 +219,9 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("left", "left", "tab", "tab", "tab", "x", "home")
 			return s
 		},
-		"changed parameters": func(t testing.TB, w, h int) *screen {
+		"changed parameters": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
-			s.opts.Params = append(s.opts.Params, steps.Param{
+			s.Opts.Params = append(s.Opts.Params, steps.Param{
 				Name: hostile[4], Does: hostile[0],
 				Default: hostile[2], Unit: hostile[3], Cells: []string{"ib-write-bw"},
 			})
@@ -229,41 +230,41 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			s.press("4", "j")
 			return s
 		},
-		"drill": func(t testing.TB, w, h int) *screen {
+		"drill": func(t testing.TB, w, h int) *driven {
 			s := start(t, withChecklist(), w, h)
-			s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: hostile[0]}
+			s.Opts.Drill = screen.Drill{Fault: "fault-of-mtu-equal", Title: hostile[0]}
 			s.press("C")
 			s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: hostile[4]})
 			return s
 		},
-		"gauges": func(t testing.TB, w, h int) *screen {
+		"gauges": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("g")
 			return s
 		},
-		"no gauges": func(t testing.TB, w, h int) *screen {
+		"no gauges": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("g", "g", "j", "j")
 			return s
 		},
-		"help": func(t testing.TB, w, h int) *screen {
+		"help": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("?", "down")
 			return s
 		},
-		"host key": func(t testing.TB, w, h int) *screen {
+		"host key": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.send(questionMsg(hostKey(nil)))
 			s.send(questionMsg(secret(nil, true)))
 			return s
 		},
-		"secret": func(t testing.TB, w, h int) *screen {
+		"secret": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.send(questionMsg(secret(nil, true)))
 			s.send(tea.PasteMsg{Content: strings.Repeat("p", 300)})
 			return s
 		},
-		"quitting": func(t testing.TB, w, h int) *screen {
+		"quitting": func(t testing.TB, w, h int) *driven {
 			s := start(t, sampleTutorial(), w, h)
 			s.press("ctrl+c")
 			return s
@@ -315,7 +316,7 @@ func sampleSpans(n int) (spans []steps.Span) {
 	return spans
 }
 
-func fits(t *testing.T, s *screen, size [2]int) {
+func fits(t *testing.T, s *driven, size [2]int) {
 	t.Helper()
 	v := s.view()
 	if size[0] == 0 {
@@ -333,7 +334,7 @@ func fits(t *testing.T, s *screen, size [2]int) {
 			t.Fatalf("%dx%d: line %d controls the terminal: %q", size[0], size[1], i, r)
 		}
 	}
-	if size[0] >= leastWidth && size[1] >= leastHeight && len(rows) != size[1] {
+	if size[0] >= screen.LeastWidth && size[1] >= screen.LeastHeight && len(rows) != size[1] {
 		t.Fatalf("%dx%d: %d lines, the screen has %d", size[0], size[1], len(rows), size[1])
 	}
 }
@@ -376,9 +377,9 @@ func secret(answer func(string, bool), again bool) steps.Question {
 }
 
 // plain is the frame without its styles.
-func (s *screen) plain() string { return ansi.Strip(s.view()) }
+func (s *driven) plain() string { return ansi.Strip(s.view()) }
 
-func (s *screen) sees(want ...string) {
+func (s *driven) sees(want ...string) {
 	s.t.Helper()
 	v := s.plain()
 	for _, w := range want {
@@ -388,7 +389,7 @@ func (s *screen) sees(want ...string) {
 	}
 }
 
-func (s *screen) seesNot(unwanted ...string) {
+func (s *driven) seesNot(unwanted ...string) {
 	s.t.Helper()
 	v := s.plain()
 	for _, w := range unwanted {
@@ -398,7 +399,7 @@ func (s *screen) seesNot(unwanted ...string) {
 	}
 }
 
-func (s *screen) asked(want ...string) {
+func (s *driven) asked(want ...string) {
 	s.t.Helper()
 	if got := s.fake.took(); fmt.Sprint(got) != fmt.Sprint(want) {
 		s.t.Errorf("the session was asked %q, not %q", got, want)

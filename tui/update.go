@@ -12,14 +12,15 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // Update routes a message, and plans what the next frame shows.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, cmd := m.update(msg)
-	m.planShown()
-	if m.layers.has(presentationLevel) {
+	m.PlanShown()
+	if m.Layers.Has(screen.Presenting) {
 		m.presenter.planCall()
 	}
 	return m, cmd
@@ -40,20 +41,20 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
-		m.dirty = true
-		return m, m.all[m.layers.top()].Paste(lineEnds.Replace(msg.Content))
+		m.Dirty = true
+		return m, m.all[m.Layers.Top()].Paste(lineEnds.Replace(msg.Content))
 	case tea.MouseClickMsg:
 		return m, m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
 		return m, m.wheel(msg.Mouse())
 	case eventsMsg:
-		return m, tea.Batch(m.fold(msg), waitEvents(m.session))
+		return m, tea.Batch(m.fold(msg), waitEvents(m.Session))
 	case snapshotMsg:
-		return m, tea.Batch(m.setSnapshot(meter.Board(msg)), waitSnapshot(m.session.Boards()))
+		return m, tea.Batch(m.setSnapshot(meter.Board(msg)), waitSnapshot(m.Session.Boards()))
 	case questionMsg:
-		return m, tea.Batch(m.questions.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
-	case askedMsg:
-		return m, m.asked(msg.err)
+		return m, tea.Batch(m.questions.queue(steps.Question(msg)), waitQuestion(m.Session.Questions()))
+	case screen.AskedMsg:
+		return m, m.Asked(msg.Err)
 	case scriptMsg:
 		return m, m.copies.copied(msg)
 	case pagerMsg:
@@ -62,8 +63,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.copies.paged(msg)
 	case spinner.TickMsg:
 		return m, m.onTick(msg)
-	case wroteMsg:
-		m.notice, m.dirty = string(msg), true
+	case screen.WroteMsg:
+		m.Notice, m.Dirty = string(msg), true
 		return m, nil
 	case placeMsg:
 		return m, m.saveAs.offered(msg)
@@ -74,9 +75,9 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case editedMsg:
 		return m, m.editor.takeOver(msg)
 	case followedMsg:
-		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Saved.Follow))
+		return m, tea.Batch(m.followed(msg), waitFollow(m.Opts.Saved.Follow))
 	case sessionsMsg:
-		m.saved.all, m.dirty = msg, true
+		m.saved.all, m.Dirty = msg, true
 		return m, nil
 	case checkedMsg:
 		return m, m.saved.checked(msg)
@@ -85,8 +86,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case comparedMsg:
 		return m, m.saved.compared(msg)
 	case changedMsg:
-		m.changedFile, m.dirty = string(msg), true
-		return m, waitChanged(m.opts.Runbook.Changed)
+		m.ChangedFile, m.Dirty = string(msg), true
+		return m, waitChanged(m.Opts.Runbook.Changed)
 	case slideTickMsg:
 		return m, m.presenter.onTick()
 	case paceMsg:
@@ -97,13 +98,13 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // resize opens the notebook when the size is known: before that the cursor has no place.
 func (m *Model) resize(width, height int) tea.Cmd {
-	if m.width == 0 && width > 0 {
-		m.width, m.height = width, height
+	if m.Width == 0 && width > 0 {
+		m.Width, m.Height = width, height
 		m.notebook.enter()
 	}
-	m.width, m.height, m.dirty = width, height, true
-	if m.layers.drop(smallLevel); width > 0 && m.layout().small {
-		m.layers.push(smallLevel)
+	m.Width, m.Height, m.Dirty = width, height, true
+	if m.Layers.Drop(screen.TooSmall); width > 0 && m.Layout().Small {
+		m.Layers.Push(screen.TooSmall)
 	}
 	m.help.fitHelp()
 	m.editor.fitEditor()
@@ -112,16 +113,16 @@ func (m *Model) resize(width, height int) tea.Cmd {
 
 // background is the terminal's answer, which a flag of the user's overrules.
 func (m *Model) background(dark bool) tea.Cmd {
-	if m.opts.Terminal.Background == Ask && dark != m.dark {
-		m.dark = dark
+	if m.Opts.Terminal.Background == screen.Ask && dark != m.Dark {
+		m.Dark = dark
 		m.restyle()
 	}
 	return nil
 }
 
 func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
-	if p != m.profile {
-		m.profile = p
+	if p != m.Profile {
+		m.Profile = p
 		m.restyle()
 	}
 	return nil
@@ -129,20 +130,20 @@ func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
 
 // key gives a key to what is on top: a question, the way out, the help, the screen.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
-	m.dirty, m.notice = true, ""
+	m.Dirty, m.Notice = true, ""
 	// The digit of a jump follows at once, or a load is meant by one that comes later.
 	if n := msg.String(); len(n) != 1 || n < "0" || n > "9" {
 		m.presenter.progress.jumping = false
 	}
 	// Twice means twice in a row.
-	if m.keyBefore != msg.String() {
-		m.keyBefore = ""
+	if m.KeyBefore != msg.String() {
+		m.KeyBefore = ""
 	}
-	top := m.layers.top()
+	top := m.Layers.Top()
 	cmd := tea.Batch(m.all[top].Key(msg), m.notebook.reading())
 	// An audience is shown nothing of a wrong key.
-	if l, ok := m.all[top].(interface{ unknownKey() string }); ok && l.unknownKey() != "" && top != presentationLevel {
-		m.notice = l.unknownKey() + " does nothing here: ? shows all keys"
+	if l, ok := m.all[top].(interface{ UnknownKey() string }); ok && l.UnknownKey() != "" && top != screen.Presenting {
+		m.Notice = l.UnknownKey() + " does nothing here: ? shows all keys"
 	}
 	return cmd
 }
@@ -152,8 +153,8 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	var again tea.Cmd
 	var cmds []tea.Cmd
 	for _, e := range events {
-		before := m.book
-		m.book = m.book.Apply(e)
+		before := m.Book
+		m.Book = m.Book.Apply(e)
 		m.tellOf(e, before)
 		if ended, ok := e.(steps.CellEnded); ok {
 			m.drill.drilled(ended)
@@ -165,22 +166,22 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 			}
 		}
 		if s, ok := e.(steps.CellStarted); ok {
-			m.waited = 0
+			m.Waited = 0
 			m.drill.pay(s.Cell)
-			if m.follow && m.notebook.watch != s.Cell {
+			if m.Follow && m.notebook.watch != s.Cell {
 				m.notebook.show(s.Cell)
 			}
 		}
 	}
 	m.output.keepPage()
-	if m.opts.Viewers.Audience != nil {
-		m.opts.Viewers.Audience.Book(m.book)
+	if m.Opts.Viewers.Audience != nil {
+		m.Opts.Viewers.Audience.Book(m.Book)
 	}
 	cmds = append(cmds, m.drawSoon(), m.presenter.mark(events), again)
 	m.presenter.reach(events)
-	if m.book.Running != "" && !m.ticking {
+	if m.Book.Running != "" && !m.ticking {
 		m.ticking = true
-		cmds = append(cmds, m.spinner.Tick)
+		cmds = append(cmds, m.Spinner.Tick)
 	}
 	return tea.Batch(cmds...)
 }
@@ -191,37 +192,37 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	case steps.CellEnded:
 		m.questions.dropOf(e.Cell)
 		m.tellOfStop(e, before)
-		if m.notice == m.runNotice {
-			m.notice = ""
+		if m.Notice == m.RunNotice {
+			m.Notice = ""
 		}
-		m.runNotice = ""
+		m.RunNotice = ""
 	case steps.NodeChanged:
-		if before.Connection(e.Node).Connected() && m.book.Connection(e.Node).Lost() {
+		if before.Connection(e.Node).Connected() && m.Book.Connection(e.Node).Lost() {
 			m.lost[e.Node] = true
 		}
-		if m.lost[e.Node] && m.book.Connection(e.Node).Connected() {
+		if m.lost[e.Node] && m.Book.Connection(e.Node).Connected() {
 			m.lost[e.Node] = false
-			m.notice = m.nodeName(e.Node) + " was lost, and is connected again"
+			m.Notice = m.NodeName(e.Node) + " was lost, and is connected again"
 		}
 	}
 }
 
 // tellOfStop says where a queue stopped, why, and how to go on: a FAIL empties it.
 func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
-	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.layers.has(checklistLevel) {
+	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.Layers.Has(screen.Checklist) {
 		return
 	}
-	c, _ := m.book.Tutorial.Cell(e.Cell)
+	c, _ := m.Book.Tutorial.Cell(e.Cell)
 	said := func(where string) string {
 		return fmt.Sprintf("stopped at %s, %s not run: w looks for why, R runs the rest", where,
-			plural(len(before.Queue), "cell"))
+			steps.Counted(len(before.Queue), "cell"))
 	}
-	m.notice = said(theme.Clean(c.Title) + " (FAIL)")
-	if lipgloss.Width(m.notice) > m.width-2 { // how to go on says more than the title, which is in the notebook
-		m.notice = said("a FAIL")
+	m.Notice = said(theme.Clean(c.Title) + " (FAIL)")
+	if lipgloss.Width(m.Notice) > m.Width-2 { // how to go on says more than the title, which is in the notebook
+		m.Notice = said("a FAIL")
 	}
-	if m.interrupted == e.Run && e.Run != 0 {
-		m.notice = "interrupted; R runs what is left"
+	if m.Interrupted == e.Run && e.Run != 0 {
+		m.Notice = "interrupted; R runs what is left"
 	}
 }
 
@@ -230,18 +231,18 @@ func (m *Model) setSnapshot(b meter.Board) tea.Cmd {
 	if m.drill.drilling() {
 		b.Health = nil // an alarm would say what the fault is, and where
 	}
-	before, _ := health.Urgent(m.snapshot.Health)
+	before, _ := health.Urgent(m.Snapshot.Health)
 	now, _ := health.Urgent(b.Health)
-	m.snapshot = b
+	m.Snapshot = b
 	m.presenter.gauge()
-	m.moves()
-	if m.opts.Viewers.Audience != nil {
-		m.opts.Viewers.Audience.Board(b)
+	m.Moves()
+	if m.Opts.Viewers.Audience != nil {
+		m.Opts.Viewers.Audience.Board(b)
 	}
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
 		return tea.Batch(m.presenter.report(), m.drawSoon())
 	}
-	if m.noGauges && !m.layers.has(presentationLevel) {
+	if m.NoGauges && !m.Layers.Has(screen.Presenting) {
 		return nil
 	}
 	return m.drawSoon()
@@ -253,7 +254,7 @@ func (m *Model) drawSoon() tea.Cmd {
 	if m.pacing {
 		return nil
 	}
-	if early := framePace - m.opts.Clock.Now().Sub(m.drawn); early > 0 {
+	if early := framePace - m.Opts.Clock.Now().Sub(m.drawn); early > 0 {
 		m.pacing = true
 		return pace(early)
 	}
@@ -263,21 +264,21 @@ func (m *Model) drawSoon() tea.Cmd {
 // onPace draws what came since the last frame, in one: many events a second are few
 // frames.
 func (m *Model) onPace() tea.Cmd {
-	m.pacing, m.drawn, m.dirty = false, m.opts.Clock.Now(), true
+	m.pacing, m.drawn, m.Dirty = false, m.Opts.Clock.Now(), true
 	return nil
 }
 
 // onTick moves the clock of a running cell. When nothing runs the clock stands, so
 // that an idle screen costs nothing.
 func (m *Model) onTick(msg spinner.TickMsg) tea.Cmd {
-	m.dirty = true
+	m.Dirty = true
 	m.questions.dropExpired()
-	if m.book.Running == "" {
+	if m.Book.Running == "" {
 		m.ticking = false
 		return nil
 	}
 	var next tea.Cmd
-	m.spinner, next = m.spinner.Update(msg)
+	m.Spinner, next = m.Spinner.Update(msg)
 	return next
 }
 
@@ -295,8 +296,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	default:
 		return nil
 	}
-	m.dirty = true
-	return m.all[m.layers.top()].Wheel(lines)
+	m.Dirty = true
+	return m.all[m.Layers.Top()].Wheel(lines)
 }
 
 // click selects; it never runs anything, because a click comes by accident.
@@ -304,10 +305,10 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	if e.Button != tea.MouseLeft {
 		return nil
 	}
-	l := m.layout()
-	row := e.Y - l.bodyTop
-	if row < 0 || row >= l.noteHeight {
+	l := m.Layout()
+	row := e.Y - l.BodyTop
+	if row < 0 || row >= l.NoteHeight {
 		return nil
 	}
-	return m.all[m.layers.top()].Click(e.X, row)
+	return m.all[m.Layers.Top()].Click(e.X, row)
 }

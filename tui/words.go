@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // glossaryPage explains words.
@@ -40,13 +42,13 @@ func (nb *notebook) explainWords() tea.Cmd {
 		text = c.Title + " " + c.Prose + " " + c.Tail
 	}
 	nb.docs.loadDocs()
-	i := slices.IndexFunc(nb.docs.all, func(d Doc) bool { return d.Name == glossaryPage })
+	i := slices.IndexFunc(nb.docs.all, func(d screen.Doc) bool { return d.Name == glossaryPage })
 	words := ""
 	if i >= 0 {
 		words = wordsOf(nb.docs.all[i].Text, text)
 	}
 	if words == "" {
-		nb.notice = "the glossary has none of these words: D lists all pages"
+		nb.Notice = "the glossary has none of these words: D lists all pages"
 		return nil
 	}
 	return nb.docs.explained("# Words of this text\n\n" + words + "\n")

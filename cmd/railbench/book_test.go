@@ -16,7 +16,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
-	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // The book of screens is what a person sees, as text that is read: each part of the tutorial
@@ -164,7 +164,7 @@ func partPages(t *testing.T, tp *tape, part int) string {
 // A scene is how one gets to a screen that is not a part of the tutorial.
 type scene struct {
 	tape  *tape
-	opts  func(*tui.Options)
+	opts  func(*screen.Options)
 	steps func(p *player, frame func(title string))
 }
 
@@ -271,7 +271,7 @@ func scenes(whole, broken *tape) map[string]scene {
 		"changed": {tape: whole, opts: changedOnDisk(), steps: func(p *player, frame func(string)) {
 			frame("the runbook has changed on disk")
 		}},
-		"followed": {tape: whole, opts: func(o *tui.Options) {
+		"followed": {tape: whole, opts: func(o *screen.Options) {
 			o.ReadOnly = followed(fmt.Errorf("%s, has it open",
 				notebook.Owner{PID: 4711, Host: "spark-02", Since: time.Date(2026, 3, 1, 9, 12, 44, 0, time.Local)}))
 		}, steps: func(p *player, frame func(string)) {
@@ -352,10 +352,10 @@ func typedKeys(text string) (keys []string) {
 
 // withSessions has two saved sessions: in one of them ran the cells of before, and in this one
 // those of now.
-func withSessions(before, now *tape) func(*tui.Options) {
-	return func(o *tui.Options) {
-		o.Saved.List = func() []tui.SessionFile {
-			return []tui.SessionFile{
+func withSessions(before, now *tape) func(*screen.Options) {
+	return func(o *screen.Options) {
+		o.Saved.List = func() []screen.SessionFile {
+			return []screen.SessionFile{
 				{Path: "/sessions/lab-2026-02-28.ipynb", Name: "lab-2026-02-28", About: "saved 28 Feb 2026 17:02"},
 				{Path: "/sessions/sim-2026-02-27.ipynb", Name: "sim-2026-02-27", About: "saved 27 Feb 2026 09:40"},
 			}
@@ -367,8 +367,8 @@ func withSessions(before, now *tape) func(*tui.Options) {
 	}
 }
 
-func drilled(o *tui.Options) {
-	o.Drill = tui.Drill{
+func drilled(o *screen.Options) {
+	o.Drill = screen.Drill{
 		Fault: "pcie-x2", Title: "A slot at half its width",
 		Report: "Since the machine was moved, transfers take twice as long.",
 		Hints:  []string{"It is no cable.", "Ask how wide the way from the adapter to the processor is."},
@@ -376,8 +376,8 @@ func drilled(o *tui.Options) {
 }
 
 // changedOnDisk reports once that a file has changed.
-func changedOnDisk() func(*tui.Options) {
-	return func(o *tui.Options) {
+func changedOnDisk() func(*screen.Options) {
+	return func(o *screen.Options) {
 		told := false
 		o.Runbook.Changed = func() string {
 			if told {

@@ -7,12 +7,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/railbench/railbench/runner/console"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/notebook"
@@ -22,6 +21,7 @@ import (
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 func demoCommand(rig *rigFlags) *cobra.Command {
@@ -80,10 +80,10 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	defer r.Wait()
 	defer stop()
 	return o.recorded(cmd, func(o opening) error {
-		opts := tui.Options{
+		opts := screen.Options{
 			Tutorial:     doc.Book.Tutorial,
-			Rig:          tui.Rig{Simulated: doc.Book.Rig.Simulated, Name: doc.Book.Rig.Name, Recorded: true},
-			Presentation: tui.Presentation{Open: true, Script: shown, Auto: true},
+			Rig:          screen.Rig{Simulated: doc.Book.Rig.Simulated, Name: doc.Book.Rig.Name, Recorded: true},
+			Presentation: screen.Presentation{Open: true, Script: shown, Auto: true},
 			Terminal:     unlinked(),
 			Docs:         pages,
 			Explain:      explainPage,
@@ -103,7 +103,7 @@ type stageOpening struct {
 }
 
 // put gives a screen its script, and what the presentation can do with this rig.
-func (o stageOpening) put(opts *tui.Options, b *bench) error {
+func (o stageOpening) put(opts *screen.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
 		raw, err := safefile.Read(o.script, script.Most)
@@ -173,9 +173,9 @@ when the railbench that gave it has ended.`,
 				}
 				return nil
 			}
-			model := tui.NewNotes(read, tui.Options{
+			model := tui.NewNotes(read, screen.Options{
 				Terminal: unlinked(),
-				Clock:    tui.Clock{Now: time.Now},
+				Clock:    screen.Clock{Now: time.Now},
 			})
 			ctx, lend, stop := console.ScreenSignals(cmd.Context())
 			defer stop()

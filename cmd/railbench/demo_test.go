@@ -19,6 +19,7 @@ import (
 	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // A script of one's own is read and checked before there is a screen; what it asks for has to be
@@ -39,7 +40,7 @@ func TestAScriptOfOnesOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts := tui.Options{Tutorial: tut}
+		opts := screen.Options{Tutorial: tut}
 		err = stageOpening{open: true, script: path}.put(&opts, &bench{})
 		if want == "" && (err != nil || len(opts.Presentation.Script.Slides) != 1) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -120,12 +121,12 @@ func TestTheBuiltInShow(t *testing.T) {
 	b.onState = s.State
 	s.Open()
 	defer func() { _ = s.Close() }()
-	opts := tui.Options{
+	opts := screen.Options{
 		Tutorial:     b.options.Tutorial,
 		Params:       session.Params(b.options.Catalog, b.options.Tutorial),
-		Rig:          tui.Rig{Simulated: true},
-		Presentation: tui.Presentation{Open: true},
-		Clock:        tui.Clock{Rig: s.Now, Now: time.Now},
+		Rig:          screen.Rig{Simulated: true},
+		Presentation: screen.Presentation{Open: true},
+		Clock:        screen.Clock{Rig: s.Now, Now: time.Now},
 	}
 	if err := (stageOpening{open: true, auto: true}).put(&opts, b); err != nil {
 		t.Fatal(err)

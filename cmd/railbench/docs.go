@@ -17,8 +17,8 @@ import (
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -34,12 +34,12 @@ func page(name string) (text string, ok bool) {
 }
 
 // pages are those of assets/docs, in the order of the index.
-func pages() []tui.Doc {
+func pages() []screen.Doc {
 	index, _ := page(docsIndex)
-	var all []tui.Doc
+	var all []screen.Doc
 	for _, m := range indexed.FindAllStringSubmatch(index, -1) {
 		if text, ok := page(m[2]); ok {
-			all = append(all, tui.Doc{Name: m[1], About: m[3], Text: text})
+			all = append(all, screen.Doc{Name: m[1], About: m[3], Text: text})
 		}
 	}
 	return all

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/tui/plain"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +31,8 @@ import (
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/plain"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 const readmePath = "../../README.md"
@@ -862,10 +862,10 @@ func shoot(t *testing.T, flags rigFlags, width, height int, waits ...wait) strin
 	s.Open()
 	var taken string
 	c := camera{taken: &taken, waits: waits}
-	c.Model = tui.New(s, tui.Options{
+	c.Model = tui.New(s, screen.Options{
 		Tutorial: b.options.Tutorial,
-		Rig:      tui.Rig{Simulated: true, Name: "sim", Hint: hint(b)},
-		Terminal: tui.Terminal{NoColor: true, Background: tui.Dark},
+		Rig:      screen.Rig{Simulated: true, Name: "sim", Hint: hint(b)},
+		Terminal: screen.Terminal{NoColor: true, Background: screen.Dark},
 	})
 	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(width, height), tea.WithoutSignals()).Run()

@@ -15,6 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/progress"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // drillCommand breaks the simulated rig in a way that the user does not know.
@@ -134,10 +135,10 @@ func partIDs() (ids []string) {
 }
 
 // drillFor is what a user reports who has a fault, and hints, each of which says more.
-func drillFor(fault sim.Fault, node string) (tui.Drill, error) {
+func drillFor(fault sim.Fault, node string) (screen.Drill, error) {
 	t, _, err := tutorial()
 	if err != nil {
-		return tui.Drill{}, err
+		return screen.Drill{}, err
 	}
 	// The check that is about the least is the one that is about this.
 	var finds steps.Cell
@@ -157,7 +158,7 @@ func drillFor(fault sim.Fault, node string) (tui.Drill, error) {
 			part = p.Title
 		}
 	}
-	return tui.Drill{
+	return screen.Drill{
 		Fault: fault.Name, Title: fault.Title, Report: "\"" + fault.Report + "\"",
 		Hints: []string{"a check of the chapter " + part + " finds it", where, "the check is called " + finds.Title},
 	}, nil

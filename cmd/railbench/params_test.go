@@ -15,6 +15,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // What is typed at the form is what the next run is run with.
@@ -45,11 +46,11 @@ func TestParametersReachARun(t *testing.T) {
 		{"SIZE=1 MiB (default 64 KiB)", []tea.KeyPressMsg{enter}},
 		{"PASS", nil},
 	}}
-	c.Model = tui.New(s, tui.Options{
+	c.Model = tui.New(s, screen.Options{
 		Tutorial: b.options.Tutorial,
 		Params:   session.Params(b.options.Catalog, b.options.Tutorial),
-		Rig:      tui.Rig{Simulated: true},
-		Terminal: tui.Terminal{NoColor: true, Background: tui.Dark},
+		Rig:      screen.Rig{Simulated: true},
+		Terminal: screen.Terminal{NoColor: true, Background: screen.Dark},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // README's picture is a frame of the golden screens, as SVG: text that stays sharp, that can be
@@ -35,12 +35,12 @@ const (
 func drawPictures(t *testing.T, whole *tape) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for shade, background := range map[string]tui.Background{"dark": tui.Dark, "light": tui.Light} {
+	for shade, background := range map[string]screen.Background{"dark": screen.Dark, "light": screen.Light} {
 		synctest.Test(t, func(t *testing.T) {
-			p := play(t, whole, pictureColumns, pictureLines, func(o *tui.Options) { o.Terminal.Background = background })
+			p := play(t, whole, pictureColumns, pictureLines, func(o *screen.Options) { o.Terminal.Background = background })
 			defer p.quit()
 			workbenchPicture(whole, p)
-			files["workbench-"+shade+".svg"] = svg(p.View().Content, background == tui.Dark)
+			files["workbench-"+shade+".svg"] = svg(p.View().Content, background == screen.Dark)
 		})
 	}
 	return files

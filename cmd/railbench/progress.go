@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps/progress"
-	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 func progressCommand() *cobra.Command {
@@ -61,8 +61,8 @@ func progressText() (string, error) {
 }
 
 // progressPage is the progress among the pages of the workbench.
-func progressPage() tui.Doc {
-	return tui.Doc{Name: "progress", About: "what you have read, run and solved", Now: func() string {
+func progressPage() screen.Doc {
+	return screen.Doc{Name: "progress", About: "what you have read, run and solved", Now: func() string {
 		text, err := progressText()
 		if err != nil {
 			return "# Progress\n\n" + err.Error() + "\n"

@@ -16,6 +16,7 @@ import (
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // The screen opens a runbook as it opens the tutorial, with the checklist next to it.
@@ -42,10 +43,10 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 		{"Every script ended with status 0", key('C')},
 		{"Node availability", nil},
 	}}
-	c.Model = tui.New(s, tui.Options{
+	c.Model = tui.New(s, screen.Options{
 		Tutorial: b.options.Tutorial,
-		Rig:      tui.Rig{Simulated: true, Name: "sim"},
-		Terminal: tui.Terminal{NoColor: true, Background: tui.Dark},
+		Rig:      screen.Rig{Simulated: true, Name: "sim"},
+		Terminal: screen.Terminal{NoColor: true, Background: screen.Dark},
 	})
 	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(120, 36), tea.WithoutSignals()).Run()

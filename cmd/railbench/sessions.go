@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/railbench/railbench/steps/notebook"
-	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // What the workbench learns about files: the saved sessions, and what other processes do with its own session
@@ -13,7 +13,7 @@ import (
 
 // savedSessions are those of the folder of sessions and of the folder that railbench was
 // started in, the newest first.
-func savedSessions() (all []tui.SessionFile) {
+func savedSessions() (all []screen.SessionFile) {
 	var folders []string
 	if dir, err := sessionsDir(); err == nil {
 		folders = append(folders, dir)
@@ -23,7 +23,7 @@ func savedSessions() (all []tui.SessionFile) {
 	}
 	for _, f := range notebook.SavedIn(folders...) {
 		about := "saved " + f.At.Format("2006-01-02 15:04") + " in " + filepath.Dir(f.Path)
-		all = append(all, tui.SessionFile{Path: f.Path, Name: f.Name, About: about})
+		all = append(all, screen.SessionFile{Path: f.Path, Name: f.Name, About: about})
 	}
 	return all
 }

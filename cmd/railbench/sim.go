@@ -9,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/steps/sanitize"
-
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func simCommand() *cobra.Command {

@@ -33,6 +33,7 @@ import (
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/trust"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // theTutorial is read once for all seeds: it is the same for all, and no one changes it.
@@ -323,7 +324,7 @@ func (s *simulated) open(path string) {
 	d.session.Open()
 	d.told = &simulatedSession{d.session, make(chan []steps.Event, 1), make(chan meter.Board, 1)}
 	opts := b.screen(d.session)
-	opts.Terminal.Background, opts.Terminal.NoColor, opts.Terminal.ASCII = tui.Dark, false, false
+	opts.Terminal.Background, opts.Terminal.NoColor, opts.Terminal.ASCII = screen.Dark, false, false
 	if d.store != nil {
 		book := d.store.Book()
 		opts.Book = &book

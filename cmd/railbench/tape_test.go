@@ -14,19 +14,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/railbench/railbench/steps/headless"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // A tape is what a session on the simulated rig reported: the same at every recording. A screen that plays it
@@ -221,20 +221,22 @@ type player struct {
 }
 
 // play opens a screen of a size on a tape.
-func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) *player {
+func play(t *testing.T, tp *tape, width, height int, adjust func(*screen.Options)) *player {
 	t.Helper()
 	p := &player{t: t, msgs: make(chan tea.Msg, 1024), told: newTapeSession(), now: rigBegins()}
-	opts := tui.Options{
+	opts := screen.Options{
 		Tutorial: tp.options.Tutorial,
 		Params:   session.Params(tp.options.Catalog, tp.options.Tutorial),
-		Rig: tui.Rig{
+		Rig: screen.Rig{
 			Simulated: true, Name: tp.options.Rig, Hint: "On one of your two nodes: railbench --peer USER@OTHER-NODE.",
 		},
-		Terminal: tui.Terminal{Background: tui.Dark},
+		Terminal: screen.Terminal{Background: screen.Dark},
 		Docs:     pages,
 		Explain:  explainPage,
-		Clock:    tui.Clock{Rig: func() time.Time { return p.now }, Now: func() time.Time { return cmp.Or(p.wall, p.now) }},
-		Plan:     tui.Plan{Text: planned(&tp.options), Values: plannedValues(&tp.options)},
+		Clock: screen.Clock{
+			Rig: func() time.Time { return p.now }, Now: func() time.Time { return cmp.Or(p.wall, p.now) },
+		},
+		Plan: screen.Plan{Text: planned(&tp.options), Values: plannedValues(&tp.options)},
 	}
 	if adjust != nil {
 		adjust(&opts)

@@ -8,28 +8,28 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/railbench/railbench/runner/console"
-	"github.com/railbench/railbench/steps/headless"
-	"github.com/railbench/railbench/steps/trust"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/asciicast"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/replay"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/trust"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
+	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
 // An opening is what the workbench is opened with.
 type opening struct {
-	drill     tui.Drill
+	drill     screen.Drill
 	session   string // the file that it is saved in; empty for one in the folder of sessions
 	stage     stageOpening
 	record    recordFlags
@@ -114,8 +114,8 @@ func whileLoading(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	o.begins = true
 	// A user who leaves before the session is set up waits for it, so that it is closed in order.
 	load := sync.OnceValues(func() (*app, error) { return setUp(cmd, flags, o) })
-	shown := o.show(cmd, tui.NewLoadingScreen(tui.Options{
-		Rig:      tui.Rig{Simulated: c.simulated, Name: c.file.Name},
+	shown := o.show(cmd, tui.NewLoadingScreen(screen.Options{
+		Rig:      screen.Rig{Simulated: c.simulated, Name: c.file.Name},
 		Terminal: thisTerminal(),
 	}, func() (*tui.Model, error) {
 		d, err := load()
@@ -203,8 +203,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 		return nil, err
 	}
 	opts := b.screen(s)
-	opts.Viewers = tui.Viewers{Audience: along.page, Serve: along.toggle}
-	opts.Programs = tui.Programs{Editor: openEditor, Pager: openPager}
+	opts.Viewers = screen.Viewers{Audience: along.page, Serve: along.toggle}
+	opts.Programs = screen.Programs{Editor: openEditor, Pager: openPager}
 	opts.Rig.Linked = flags.link != ""
 	if k, err := keeper(); err == nil && back == nil {
 		opts.Learning = k
@@ -221,9 +221,9 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 		return nil, usage(err)
 	}
 	if back != nil {
-		opts.Runbook = tui.Runbook{Write: back.Write, Changed: back.Watch(cmd.Context())}
+		opts.Runbook = screen.Runbook{Write: back.Write, Changed: back.Watch(cmd.Context())}
 	}
-	opts.Saved = tui.Saved{List: savedSessions, Compare: notebook.CompareFiles}
+	opts.Saved = screen.Saved{List: savedSessions, Compare: notebook.CompareFiles}
 	if o.drill.Fault == "" {
 		opts.Saved.Check, opts.Saved.In = b.opens, saveIn(s)
 		opts.Saved.Elsewhere = func() string { return notebook.Elsewhere(b.options.Rig) }
@@ -233,30 +233,30 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 }
 
 // thisTerminal is what the terminal can show that railbench runs in.
-func thisTerminal() tui.Terminal {
-	return tui.Terminal{
+func thisTerminal() screen.Terminal {
+	return screen.Terminal{
 		NoColor: os.Getenv("NO_COLOR") != "", ASCII: theme.LettersOnly(os.Getenv), Links: theme.HasLinks(os.Getenv),
 	}
 }
 
 // unlinked is that without links.
-func unlinked() tui.Terminal {
+func unlinked() screen.Terminal {
 	t := thisTerminal()
 	t.Links = false
 	return t
 }
 
 // screen returns the options that the screen of a session gets from the bench.
-func (b *bench) screen(s *session.Session) tui.Options {
-	return tui.Options{
+func (b *bench) screen(s *session.Session) screen.Options {
+	return screen.Options{
 		Tutorial: b.options.Tutorial,
 		Params:   session.Params(b.options.Catalog, b.options.Tutorial),
-		Rig:      tui.Rig{Simulated: b.options.Simulated, Name: b.options.Rig, Hint: hint(b)},
-		Clock:    tui.Clock{Rig: s.Now},
+		Rig:      screen.Rig{Simulated: b.options.Simulated, Name: b.options.Rig, Hint: hint(b)},
+		Clock:    screen.Clock{Rig: s.Now},
 		Terminal: thisTerminal(),
-		Docs:     func() []tui.Doc { return append(pages(), progressPage()) },
+		Docs:     func() []screen.Doc { return append(pages(), progressPage()) },
 		Explain:  explainPage,
-		Plan:     tui.Plan{Text: planned(&b.options), Values: plannedValues(&b.options)},
+		Plan:     screen.Plan{Text: planned(&b.options), Values: plannedValues(&b.options)},
 	}
 }
 
@@ -336,15 +336,15 @@ func view(ctx context.Context, path string, why error) (*app, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &app{model: tui.New(replay.NewViewer(), tui.Options{
+	return &app{model: tui.New(replay.NewViewer(), screen.Options{
 		Tutorial: d.Book.Tutorial,
 		Params:   session.Params(catalog.New(), d.Book.Tutorial),
-		Rig:      tui.Rig{Simulated: d.Book.Rig.Simulated, Name: d.Book.Rig.Name},
+		Rig:      screen.Rig{Simulated: d.Book.Rig.Simulated, Name: d.Book.Rig.Name},
 		Terminal: thisTerminal(),
 		Book:     &d.Book,
 		ReadOnly: followed(why),
-		Saved:    tui.Saved{Follow: notebook.Follow(ctx, path), List: savedSessions, Compare: notebook.CompareFiles},
-		Programs: tui.Programs{Pager: openPager},
+		Saved:    screen.Saved{Follow: notebook.Follow(ctx, path), List: savedSessions, Compare: notebook.CompareFiles},
+		Programs: screen.Programs{Pager: openPager},
 		Docs:     pages,
 		Explain:  explainPage,
 	})}, nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps/notebook"
-	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // The screen opens before everything else is read, except where something has to be reported or asked first.
@@ -21,7 +21,7 @@ func TestSilent(t *testing.T) {
 		"nothing":     {want: true},
 		"a rig":       {flags: rigFlags{peer: "other"}, want: true},
 		"a session":   {o: opening{session: "x.ipynb"}},
-		"a drill":     {o: opening{drill: tui.Drill{Fault: "mtu"}}},
+		"a drill":     {o: opening{drill: screen.Drill{Fault: "mtu"}}},
 		"a runbook":   {flags: rigFlags{runbooks: []string{"x.md"}}},
 		"a parameter": {flags: rigFlags{params: []string{"SIZE=1"}}},
 		"a link":      {flags: rigFlags{link: "1:2"}},

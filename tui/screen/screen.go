@@ -1,6 +1,10 @@
-package tui
+// Package screen is what every layer of the screen sees, and what a layer is: keys and what they do, a paste, a click,
+// the wheel, a picture. Which layer is on top is said here once. What all of them see, such as the notebook as the
+// session's events have made it, is in Shared. It knows no layer: those are the packages beside it.
+package screen
 
 import (
+	"context"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -9,6 +13,57 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/script"
 )
+
+// AskedMsg says that a call to the session has returned.
+type AskedMsg struct{ Err error }
+
+// WroteMsg is what became of writing to a runbook's files, or of serving: a notice.
+type WroteMsg string
+
+// A Doc is one page.
+type Doc struct {
+	Name, About string // About is what is in it, in a line
+	Text        string // Markdown
+	// Now, if not nil, gives the text whenever the page is opened.
+	Now func() string
+}
+
+// A Drill is a secret fault, to be found from a user's report.
+type Drill struct {
+	Fault, Title string
+	Report       string   // what a user of the rig says
+	Hints        []string // each says more than the one before
+}
+
+// Session is what the screen asks for. Its methods are called from commands, one after the other, except Next
+// and the channels, which are read at the same time.
+type Session interface {
+	// Run queues cells in order. A queue stops at the first FAIL.
+	Run(ids ...string)
+	// Interrupt ends the running cell and empties the queue.
+	Interrupt()
+	// Clear forgets a cell's output and verdict.
+	Clear(id string)
+	// Edit puts cells into a part in place of those that it has.
+	Edit(part string, cells []steps.Cell)
+	// SetParam sets a parameter for a cell's next runs, or for those of all cells where
+	// cell is empty. The error says what is allowed.
+	SetParam(cell, name, value string) error
+	// SetLink chooses the link under test. The error says why it can't be.
+	SetLink(l steps.Link) error
+	// Trust lets a cell from another user's file run. The error says that the permission will not last.
+	Trust(id string) error
+	// ResetPeaks resets the gauges' peaks and means.
+	ResetPeaks()
+	// Next waits for events and gives all there are. It returns false once the
+	// session is closed, which is also what ends a wait when the program quits.
+	Next(ctx context.Context) ([]steps.Event, bool)
+	// Boards has a slot of one, in which the newest replaces the older. A board is
+	// sent only when the picture changes. Closed with the session.
+	Boards() <-chan meter.Board
+	// Questions are for the user. Closed with the session.
+	Questions() <-chan steps.Question
+}
 
 // Options are what cmd knows and the session doesn't. A function that is nil is one that there is none of; all but
 // Docs, those of Clock and Plan.Values are called from commands.
@@ -149,4 +204,10 @@ type Audience interface {
 type Learning interface {
 	PartRead(id string) error
 	CellRan(id string) error
+}
+
+// A SessionFile is a saved session.
+type SessionFile struct {
+	Path, Name string
+	About      string // when it was saved
 }

@@ -1,4 +1,4 @@
-package tui
+package screen
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 
 // An alert is a line above the screen that stays.
 type alert struct {
-	text string
-	mild bool // it stops nothing, by now
+	Text string
+	Mild bool // it stops nothing, by now
 	// It says only that a node is being connected to: of many nodes they are counted.
 	quiet bool
 }
 
-// alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
+// Alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
 // the worst that can't wait.
 // What another railbench has open is not this one's to warn of: the line says who has it.
-func (sh *shared) alerts() (all []alert) {
-	if sh.opts.ReadOnly != "" {
-		return []alert{{text: sh.opts.ReadOnly, mild: true}}
+func (sh *Shared) Alerts() (all []alert) {
+	if sh.Opts.ReadOnly != "" {
+		return []alert{{Text: sh.Opts.ReadOnly, Mild: true}}
 	}
-	all = hardwareAlerts(sh.snapshot, trouble(sh.book))
-	if sh.changedFile != "" {
+	all = hardwareAlerts(sh.Snapshot, trouble(sh.Book))
+	if sh.ChangedFile != "" {
 		all = append(all, alert{
-			text: sh.changedFile + " has changed on disk: r opens it again and keeps all results", mild: true,
+			Text: sh.ChangedFile + " has changed on disk: r opens it again and keeps all results", Mild: true,
 		})
 	}
 	return all
@@ -41,11 +41,11 @@ func (sh *shared) alerts() (all []alert) {
 func hardwareAlerts(b meter.Board, trouble []alert) (all []alert) {
 	urgent, hot := health.Urgent(b.Health)
 	if hot && urgent.Grade == steps.Fail {
-		all = append(all, alert{text: urgent.String()})
+		all = append(all, alert{Text: urgent.String()})
 	}
 	all = append(all, trouble...)
 	if hot && urgent.Grade != steps.Fail {
-		all = append(all, alert{text: urgent.String(), mild: true})
+		all = append(all, alert{Text: urgent.String(), Mild: true})
 	}
 	return all
 }
@@ -73,7 +73,7 @@ func trouble(book steps.Notebook) []alert {
 			}
 			lines = append(lines, alert{names[e] + " " + s, link.Connecting(), quiet})
 		case book.Rig.At(e).Err != "":
-			lines = append(lines, alert{text: names[e] + " could not be looked at: " + book.Rig.At(e).Err})
+			lines = append(lines, alert{Text: names[e] + " could not be looked at: " + book.Rig.At(e).Err})
 		}
 	}
 	if why := book.Saved.Why; why != "" {
@@ -81,58 +81,58 @@ func trouble(book steps.Notebook) []alert {
 		if book.Saved.Kept {
 			text = why
 		}
-		lines = append(lines, alert{text: text, mild: book.Saved.Kept})
+		lines = append(lines, alert{Text: text, Mild: book.Saved.Kept})
 	}
 	switch {
-	case connecting > alertsHeight && connecting < len(names):
+	case connecting > AlertsHeight && connecting < len(names):
 		lines = slices.DeleteFunc(lines, func(a alert) bool { return a.quiet })
 		return append(lines, alert{
-			text: fmt.Sprintf("connecting to %s more nodes …", steps.Thousands(connecting)), mild: true,
+			Text: fmt.Sprintf("connecting to %s more nodes …", steps.Thousands(connecting)), Mild: true,
 		})
 	case connecting < len(lines) || connecting < len(names):
 	case connecting == len(steps.Ends):
-		return []alert{{text: "connecting to both nodes …", mild: true}}
+		return []alert{{Text: "connecting to both nodes …", Mild: true}}
 	default:
-		return []alert{{text: fmt.Sprintf("connecting to all %d nodes …", connecting), mild: true}}
+		return []alert{{Text: fmt.Sprintf("connecting to all %d nodes …", connecting), Mild: true}}
 	}
 	return lines
 }
 
-// alertsHeight is how many lines the alerts may have: what to do stands at their ends.
-const alertsHeight = 6
+// AlertsHeight is how many lines the alerts may have: what to do stands at their ends.
+const AlertsHeight = 6
 
-// alertLines share alertsHeight lines among the alerts: a long one must not hide another. On a rig of many
+// AlertLines share alertsHeight lines among the alerts: a long one must not hide another. On a rig of many
 // nodes the worst are shown, and how many more there are.
-func (sh *shared) alertLines() []string {
+func (sh *Shared) AlertLines() []string {
 	var lines []string
-	alerts := sh.alerts()
-	if len(alerts) > alertsHeight {
+	alerts := sh.Alerts()
+	if len(alerts) > AlertsHeight {
 		slices.SortStableFunc(alerts, func(a, b alert) int {
 			switch {
-			case a.mild == b.mild:
+			case a.Mild == b.Mild:
 				return 0
-			case b.mild:
+			case b.Mild:
 				return -1
 			}
 			return 1
 		})
-		rest := alerts[alertsHeight-1:]
-		all := fmt.Sprintf("%d more, the first of them: %s", len(rest), rest[0].text)
-		alerts = append(alerts[:alertsHeight-1:alertsHeight-1], alert{text: all, mild: rest[0].mild})
+		rest := alerts[AlertsHeight-1:]
+		all := fmt.Sprintf("%d more, the first of them: %s", len(rest), rest[0].Text)
+		alerts = append(alerts[:AlertsHeight-1:AlertsHeight-1], alert{Text: all, Mild: rest[0].Mild})
 	}
 	for _, a := range alerts {
-		most := alertsHeight / len(alerts)
-		style, mark := sh.styles.Fail, " ✗ "
-		if a.mild {
-			style, mark = sh.styles.Warn, " ◌ "
+		most := AlertsHeight / len(alerts)
+		style, mark := sh.Styles.Fail, " ✗ "
+		if a.Mild {
+			style, mark = sh.Styles.Warn, " ◌ "
 		}
-		wrapped := theme.Wrap(theme.Clean(a.text), sh.width-1, mark, "   ")
+		wrapped := theme.Wrap(theme.Clean(a.Text), sh.Width-1, mark, "   ")
 		if len(wrapped) > most {
 			wrapped = wrapped[:most]
-			wrapped[most-1] = ansi.Truncate(wrapped[most-1], sh.width-2, "") + "…"
+			wrapped[most-1] = ansi.Truncate(wrapped[most-1], sh.Width-2, "") + "…"
 		}
 		for _, line := range wrapped {
-			lines = append(lines, theme.Pad(style.Render(line), sh.width))
+			lines = append(lines, theme.Pad(style.Render(line), sh.Width))
 		}
 	}
 	return lines
