@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -23,7 +24,7 @@ type checklist struct {
 	screen.Tabled
 	notebook *notebook
 	output   *output
-	form     *form
+	form     *dialog.Form
 	drill    *drill
 
 	item     int         // index into the checks that are shown
@@ -610,7 +611,7 @@ func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Ch
 		fix := cl.Book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
 		for _, p := range cl.Opts.Params {
-			if f.Reads(p) && !cl.form.readsAny(c) {
+			if f.Reads(p) && !cl.form.ReadsAny(c) {
 				d.FixReads = append(d.FixReads, p.Name)
 			}
 		}
@@ -649,8 +650,8 @@ func (cl *checklist) openCheckForm() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	if f, has := cl.Book.Tutorial.Cell(c.Check.Fix); has && !cl.form.readsAny(c) && cl.form.readsAny(f) {
+	if f, has := cl.Book.Tutorial.Cell(c.Check.Fix); has && !cl.form.ReadsAny(c) && cl.form.ReadsAny(f) {
 		c = f
 	}
-	return cl.form.openFormOf(c)
+	return cl.form.Open(c)
 }

@@ -74,7 +74,7 @@ func (m *Model) tellSaved() tea.Cmd {
 			return screen.WroteMsg(said)
 		}
 	case m.Unsaved():
-		return m.saveAs.open(false)
+		return m.saveAs.Open(false)
 	case m.Book.Saved.Path != "":
 		m.Notice = "saved in " + m.Book.Saved.Path
 	default:
@@ -96,14 +96,6 @@ func (m *Model) serve() tea.Cmd {
 			said = strings.ReplaceAll(err.Error(), "\n", "; ")
 		}
 		return screen.WroteMsg(said)
-	}
-}
-
-// answer gives a question its answer, which Question promises to take once.
-func answer(q steps.Question, text string, ok bool) tea.Cmd {
-	return func() tea.Msg {
-		q.Answer(text, ok)
-		return nil
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/dialog"
 )
 
 func typed(s *driven, text string) {
@@ -137,12 +138,12 @@ func TestEditingAField(t *testing.T) {
 	s.press("p", "down", "down", "down")
 	s.send(tea.PasteMsg{Content: " /opt/my\npython\t3\r\n"})
 	s.press("home", "right", "delete", "end", "left", "backspace", "é", "漢", "ctrl+a", "X", "ctrl+e", "Y")
-	f := s.form.fields[3]
-	if got := f.line.Text(); got != "Xpthon3/opt/my pythoné漢3Y" {
+	f := s.form.Fields[3]
+	if got := f.Line.Text(); got != "Xpthon3/opt/my pythoné漢3Y" {
 		t.Errorf("the text is %q", got)
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("long", 5000)})
-	if n := len([]rune(s.form.fields[3].line.Text())); n != maxField {
+	if n := len([]rune(s.form.Fields[3].Line.Text())); n != dialog.MaxField {
 		t.Errorf("%d runes", n)
 	}
 	s.press("ctrl+u", "enter")

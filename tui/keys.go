@@ -46,7 +46,7 @@ func (m *Model) notebookKeys() []screen.Chapter {
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
 				To(m.list.explain).Runs().Brief(1, "w", "why?").Only(m.list.explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
-				To(m.links.openLinks).Runs().Brief(6, "L", "link").Only(m.Linkable).Unlike("L numbers the lines"),
+				To(m.links.Open).Runs().Brief(6, "L", "link").Only(m.Linkable).Unlike("L numbers the lines"),
 			on("C", "the checklist: what is wrong with this rig?", "C").
 				To(m.list.openChecklist).Brief(6, "C", "checklist"),
 		}},
@@ -258,7 +258,7 @@ func (m *Model) presenterKeys() []screen.Chapter {
 			on("0", "reset the gauges' peaks, averages and history; after j, the tenth scene", "0").
 				To(m.presenter.zero).Runs().Brief(9, "0", "reset"),
 			on("esc", "back to the notebook, after a question: the audience sees it", "esc").
-				To(m.quit.leave).Brief(5, "esc", "notebook"),
+				To(m.quit.Leave).Brief(5, "esc", "notebook"),
 			on("ctrl+g", "back to the notebook at once", "ctrl+g").To(m.presenter.close),
 		}},
 		m.everywhere(),
@@ -277,11 +277,11 @@ func (m *Model) everywhere() screen.Chapter {
 			To(m.tellSaved),
 		on("B", "show the gauges, verdicts and notebook in browsers on this machine; again: no more", "B").To(m.serve),
 		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").To(m.docs.toggleDocs),
-		on("?", "this help", "?").To(m.help.openHelp).Brief(2, "?", "help"),
+		on("?", "this help", "?").To(m.help.Open).Brief(2, "?", "help"),
 		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").
-			To(m.quit.control),
+			To(m.quit.Control),
 		on("q", "quit; asks first if a cell runs, the session is not saved, or in a presentation", "q").
-			To(m.quit.quit).Brief(11, "q", "quit"),
+			To(m.quit.Quit).Brief(11, "q", "quit"),
 	}}
 }
 

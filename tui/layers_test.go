@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -186,11 +187,11 @@ func TestPasteIntoThePalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("C", "ctrl+p")
 	s.send(tea.PasteMsg{Content: "run \n everything"})
-	if s.palette.line.Text() != "run everything" || s.list.words.Text() != "" {
-		t.Errorf("the palette has %q, the checklist %q", s.palette.line.Text(), s.list.words.Text())
+	if s.palette.Line.Text() != "run everything" || s.list.words.Text() != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.Line.Text(), s.list.words.Text())
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
-	if n := len([]rune(s.palette.line.Text())); n > maxPalette {
+	if n := len([]rune(s.palette.Line.Text())); n > dialog.MaxPalette {
 		t.Errorf("%d characters are kept", n)
 	}
 }
@@ -201,11 +202,11 @@ func TestLinesHaveACursor(t *testing.T) {
 		open screen.Level
 		text func(*driven) string
 	}{
-		"palette": {screen.Palette, func(s *driven) string { return s.palette.line.Text() }},
+		"palette": {screen.Palette, func(s *driven) string { return s.palette.Line.Text() }},
 		"symptom": {screen.Symptom, func(s *driven) string { return s.list.words.Text() }},
 		"words":   {screen.Words, func(s *driven) string { return s.finder.lookup.words.text }},
 		"search":  {screen.OutputWords, func(s *driven) string { return s.output.page.search.words.text }},
-		"form":    {screen.Form, func(s *driven) string { return s.form.fields[s.form.item].line.Text() }},
+		"form":    {screen.Form, func(s *driven) string { return s.form.Fields[s.form.Item].Line.Text() }},
 	} {
 		s := opened(t)[c.open]()
 		s.press("ctrl+u", "a", "c", "left", "b", "end", "space", "x", "y", "ctrl+w")

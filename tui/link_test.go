@@ -162,7 +162,7 @@ func TestTwoNodesHaveOneLink(t *testing.T) {
 		40)
 	s.tell(connected()...)
 	s.press("L")
-	if s.Layers.Has(screen.Palette) || s.Linkable() || s.links.linkChoices() != nil {
+	if s.Layers.Has(screen.Palette) || s.Linkable() || s.links.Choices() != nil {
 		t.Error("there is a link to choose on a rig of two nodes")
 	}
 	s.press("j", "enter")
@@ -223,15 +223,15 @@ func TestAThousandNodes(t *testing.T) {
 		t.Errorf("nothing says which is gone:\n%s", ansi.Strip(s.view()))
 	}
 	s.press("L")
-	if n := len(s.links.linkChoices()); n != 2*steps.MostNodes {
+	if n := len(s.links.Choices()); n != 2*steps.MostNodes {
 		t.Errorf("%d links are offered before a word is typed", n)
 	}
 	for _, key := range "0900 0007" {
 		s.press(string(key))
 	}
 	var found []string
-	for _, c := range s.palette.chosen() {
-		found = append(found, c.name)
+	for _, c := range s.palette.Chosen() {
+		found = append(found, c.Name)
 	}
 	if want := []string{"n0007 ⇄ n0900", "n0900 ⇄ n0007"}; !slices.Equal(found, want) {
 		t.Errorf("%q, want %q", found, want)
@@ -239,7 +239,7 @@ func TestAThousandNodes(t *testing.T) {
 	for range "0007" {
 		s.press("backspace")
 	}
-	if n := len(s.palette.chosen()); n != 2*(steps.MostNodes-1) {
+	if n := len(s.palette.Chosen()); n != 2*(steps.MostNodes-1) {
 		t.Errorf("of one node there are %d links", n)
 	}
 	s.press("esc")

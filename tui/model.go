@@ -16,6 +16,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -32,17 +33,17 @@ type Model struct {
 	docs      *docs
 	editor    *editor
 	edits     *cellEdits
-	form      *form
-	palette   *palette
-	help      *help
-	quit      *quitBox
-	saveAs    *saveAs
+	form      *dialog.Form
+	palette   *dialog.Palette
+	help      *dialog.Help
+	quit      *dialog.Quit
+	saveAs    *dialog.SaveAs
 	drill     *drill
-	questions *questions
+	questions *dialog.Questions
 	presenter *presenter
 	gauges    *gaugesScreen
 
-	links  *links
+	links  *dialog.Links
 	saved  *sessions
 	copies *copies
 
@@ -59,7 +60,7 @@ func New(s screen.Session, opts screen.Options) *Model {
 	opts = sh.Opts
 	m := &Model{Shared: sh, lost: map[int]bool{}}
 	m.output = &output{Shared: sh}
-	m.form = &form{Shared: sh}
+	m.form = &dialog.Form{Shared: sh}
 	m.notebook = &notebook{
 		Shared: sh, output: m.output, form: m.form, cursors: make([]cursor, max(1, len(opts.Tutorial.Parts))),
 		wasRead: map[string]bool{},
@@ -75,15 +76,15 @@ func New(s screen.Session, opts screen.Options) *Model {
 	m.list.drill = m.drill
 	m.docs = &docs{Shared: sh, list: m.list}
 	m.notebook.docs = m.docs
-	m.palette = &palette{Shared: sh, choices: m.choices}
-	m.ChooseLink = m.palette.chooseLinkFor
-	m.links = &links{Shared: sh, palette: m.palette}
+	m.palette = &dialog.Palette{Shared: sh, Choices: m.choices}
+	m.ChooseLink = m.palette.ChooseLink
+	m.links = &dialog.Links{Shared: sh, Palette: m.palette}
 	m.saved = &sessions{Shared: sh, docs: m.docs}
 	m.copies = &copies{Shared: sh, current: m.current}
-	m.help = &help{Shared: sh, page: newHelpPage(), chapters: m.chapters, openPalette: m.openPalette}
-	m.saveAs = &saveAs{Shared: sh}
-	m.quit = &quitBox{Shared: sh, saveAs: m.saveAs}
-	m.questions = &questions{Shared: sh}
+	m.help = dialog.NewHelp(sh, m.chapters, m.openPalette)
+	m.saveAs = &dialog.SaveAs{Shared: sh}
+	m.quit = &dialog.Quit{Shared: sh, SaveAs: m.saveAs}
+	m.questions = &dialog.Questions{Shared: sh}
 	m.presenter = &presenter{Shared: sh, foot: m.foot, progress: progress{slide: -1, tick: tea.Tick}}
 	m.gauges = &gaugesScreen{Shared: sh, notebook: m.notebook}
 	m.bind()
@@ -94,7 +95,7 @@ func New(s screen.Session, opts screen.Options) *Model {
 		screen.DocsWords: &docsFind{m.docs}, screen.Editor: m.editor, screen.Form: m.form,
 		screen.Palette: m.palette, screen.Help: m.help, screen.Quit: m.quit, screen.SaveAs: m.saveAs,
 		screen.DrillEnd: m.drill,
-		screen.TooSmall: &tooSmall{Shared: sh, quit: m.quit}, screen.Question: m.questions,
+		screen.TooSmall: &dialog.TooSmall{Shared: sh, Quit: m.quit}, screen.Question: m.questions,
 	}
 	if opts.Book != nil {
 		m.Book = *opts.Book
@@ -174,44 +175,47 @@ func (m *Model) footer(width int) string {
 }
 
 func (m *Model) openPalette() tea.Cmd {
-	m.palette.open()
+	m.palette.Open()
 	m.docs.loadDocs()
 	return m.saved.listSessions()
 }
 
 // choices are all that there are on this screen.
-func (m *Model) choices() []choice {
-	if m.palette.links {
-		return m.links.linkChoices()
+func (m *Model) choices() []dialog.Choice {
+	if m.palette.Links {
+		return m.links.Choices()
 	}
-	var all []choice
+	var all []dialog.Choice
 	for _, c := range m.chapters() {
 		for _, b := range c.Bindings {
 			if b.Act != nil && (b.When == nil || b.When()) {
-				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.Act})
+				all = append(all, dialog.Choice{Kind: "do", Name: b.Help().Desc, Key: b.Help().Key, Act: b.Act})
 			}
 		}
 	}
 	for i, p := range m.Parts() {
-		all = append(all, choice{"part", p.Title, "", func() tea.Cmd {
+		all = append(all, dialog.Choice{Kind: "part", Name: p.Title, Act: func() tea.Cmd {
 			m.LeaveList()
 			return m.notebook.goToPart(i)
 		}})
 		for _, c := range p.Cells {
-			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func() tea.Cmd {
+			all = append(all, dialog.Choice{Kind: "cell", Name: c.Title + "  " + c.ID, Act: func() tea.Cmd {
 				m.LeaveList()
 				m.notebook.show(c.ID)
 				return nil
 			}})
 		}
 	}
-	all = append(all, m.links.linkChoices()...)
+	all = append(all, m.links.Choices()...)
 	all = append(all, m.saved.sessionChoices()...)
 	for i, d := range m.docs.all {
-		all = append(all, choice{"page", d.Name + "  " + d.About, "", func() tea.Cmd { return m.docs.openDoc(i) }})
+		all = append(all, dialog.Choice{
+			Kind: "page", Name: d.Name + "  " + d.About,
+			Act: func() tea.Cmd { return m.docs.openDoc(i) },
+		})
 	}
 	for _, c := range m.Book.Tutorial.Checks() {
-		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
+		all = append(all, dialog.Choice{Kind: "check", Name: c.Title + "  " + c.ID, Act: func() tea.Cmd {
 			m.Layers.Drop(screen.Docs)
 			m.list.openChecklist()
 			m.list.showAll()

@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -21,7 +22,7 @@ type notebook struct {
 	finder *finder
 	output *output
 	editor *editor
-	form   *form
+	form   *dialog.Form
 	docs   *docs
 
 	part    int
@@ -286,7 +287,7 @@ func (nb *notebook) restart() tea.Cmd {
 // openForm opens the form of the selected cell, or on an introduction of all.
 func (nb *notebook) openForm() tea.Cmd {
 	c, _ := nb.selected()
-	return nb.form.openFormOf(c)
+	return nb.form.Open(c)
 }
 
 // changedParams are the parameters of a cell that are not as they are by default, in

@@ -39,7 +39,7 @@ func TestPaletteHasEverything(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	have := map[string]bool{}
 	for _, c := range s.choices() {
-		have[c.name] = true
+		have[c.Name] = true
 	}
 	for _, c := range s.notebookKeys() {
 		for _, b := range c.Bindings {
@@ -60,12 +60,12 @@ func TestPaletteIsFuzzy(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("ctrl+p")
 	s.types("ibwlat")
-	if all := s.palette.chosen(); len(all) == 0 || !strings.HasSuffix(all[0].name, "ib-write-lat") {
+	if all := s.palette.Chosen(); len(all) == 0 || !strings.HasSuffix(all[0].Name, "ib-write-lat") {
 		t.Errorf("found %v", all)
 	}
 	s.press("ctrl+u")
 	s.types("qqqqzz")
-	if all := s.palette.chosen(); len(all) != 0 {
+	if all := s.palette.Chosen(); len(all) != 0 {
 		t.Errorf("found %d for letters that no name has", len(all))
 	}
 }

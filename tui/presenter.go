@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/presentation"
 	"github.com/railbench/railbench/tui/screen"
 )
@@ -81,10 +82,10 @@ func (pr *presenter) startLoad(n int) tea.Cmd {
 }
 
 // loadChoices are the loads, for the palette: they stand in no part of the notebook.
-func (pr *presenter) loadChoices() (all []choice) {
+func (pr *presenter) loadChoices() (all []dialog.Choice) {
 	for i, l := range loads() {
 		if c, ok := pr.Book.Tutorial.Cell(l.cell); ok {
-			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func() tea.Cmd {
+			all = append(all, dialog.Choice{Kind: "load", Name: c.Title + "  " + c.ID, Act: func() tea.Cmd {
 				pr.LeaveList()
 				return tea.Batch(pr.open(), pr.startLoad(i))
 			}})

@@ -104,7 +104,7 @@ func (m *Model) body(l screen.Layout) []string {
 
 // foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
-	if n := len(m.questions.all); n > 0 && m.Layers.Typing() {
+	if n := len(m.questions.All); n > 0 && m.Layers.Typing() {
 		notice := " " + m.Styles.Warn.Render(steps.Counted(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.Width-lipgloss.Width(notice))
 	}

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -51,17 +52,23 @@ func (ss *sessions) listSessions() tea.Cmd {
 }
 
 // sessionChoices are the palette's lines of them.
-func (ss *sessions) sessionChoices() (all []choice) {
+func (ss *sessions) sessionChoices() (all []dialog.Choice) {
 	for _, s := range ss.all {
 		if s.Path == ss.Book.Saved.Path {
 			continue
 		}
 		name := s.Name + "  " + s.About
 		if ss.Opts.Saved.Check != nil {
-			all = append(all, choice{"session", "open " + name, "", func() tea.Cmd { return ss.openSession(s.Path) }})
+			all = append(all, dialog.Choice{
+				Kind: "session", Name: "open " + name,
+				Act: func() tea.Cmd { return ss.openSession(s.Path) },
+			})
 		}
 		if ss.Opts.Saved.Compare != nil {
-			all = append(all, choice{"session", "compare with " + name, "", func() tea.Cmd { return ss.compare(s) }})
+			all = append(all, dialog.Choice{
+				Kind: "session", Name: "compare with " + name,
+				Act: func() tea.Cmd { return ss.compare(s) },
+			})
 		}
 	}
 	return all
@@ -89,7 +96,7 @@ func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
 		return nil
 	}
 	if ss.Unsaved() {
-		ss.Notice = notSaved
+		ss.Notice = dialog.NotSaved
 		return nil
 	}
 	ss.next = Next{Session: msg.path}
@@ -106,7 +113,7 @@ func (ss *sessions) reopen() tea.Cmd {
 		ss.Notice = "something runs: i i interrupts it"
 		return nil
 	case ss.Unsaved():
-		ss.Notice = notSaved
+		ss.Notice = dialog.NotSaved
 		return nil
 	}
 	ss.next = Next{Session: ss.Book.Saved.Path, Again: true}

@@ -4,6 +4,6 @@ package tui
 func (m *Model) restyle() {
 	m.ChooseStyles()
 	m.notebook.cache, m.docs.lines = cache{}, nil
-	m.help.fitHelp()
+	m.help.Fit()
 	m.editor.dressEditor()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -52,7 +53,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case snapshotMsg:
 		return m, tea.Batch(m.setSnapshot(meter.Board(msg)), waitSnapshot(m.Session.Boards()))
 	case questionMsg:
-		return m, tea.Batch(m.questions.queue(steps.Question(msg)), waitQuestion(m.Session.Questions()))
+		return m, tea.Batch(m.questions.Queue(steps.Question(msg)), waitQuestion(m.Session.Questions()))
 	case screen.AskedMsg:
 		return m, m.Asked(msg.Err)
 	case scriptMsg:
@@ -66,10 +67,10 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case screen.WroteMsg:
 		m.Notice, m.Dirty = string(msg), true
 		return m, nil
-	case placeMsg:
-		return m, m.saveAs.offered(msg)
-	case movedMsg:
-		return m, m.saveAs.moved(msg)
+	case dialog.PlaceMsg:
+		return m, m.saveAs.Offered(msg)
+	case dialog.MovedMsg:
+		return m, m.saveAs.Moved(msg)
 	case editorMsg:
 		return m, m.editor.handOver(msg)
 	case editedMsg:
@@ -106,7 +107,7 @@ func (m *Model) resize(width, height int) tea.Cmd {
 	if m.Layers.Drop(screen.TooSmall); width > 0 && m.Layout().Small {
 		m.Layers.Push(screen.TooSmall)
 	}
-	m.help.fitHelp()
+	m.help.Fit()
 	m.editor.fitEditor()
 	return nil
 }
@@ -190,7 +191,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
-		m.questions.dropOf(e.Cell)
+		m.questions.DropOf(e.Cell)
 		m.tellOfStop(e, before)
 		if m.Notice == m.RunNotice {
 			m.Notice = ""
@@ -272,7 +273,7 @@ func (m *Model) onPace() tea.Cmd {
 // that an idle screen costs nothing.
 func (m *Model) onTick(msg spinner.TickMsg) tea.Cmd {
 	m.Dirty = true
-	m.questions.dropExpired()
+	m.questions.DropExpired()
 	if m.Book.Running == "" {
 		m.ticking = false
 		return nil

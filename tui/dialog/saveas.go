@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// notSaved answers what would leave a session that is not saved.
-const notSaved = "this session is not saved: ctrl+s names another file for it"
+// NotSaved answers what would leave a session that is not saved.
+const NotSaved = "this session is not saved: ctrl+s names another file for it"
 
-// saveAs asks for a file for a session that could not be saved where sessions are.
-type saveAs struct {
+// SaveAs asks for a file for a session that could not be saved where sessions are.
+type SaveAs struct {
 	*screen.Shared
 	screen.Inert
 	line   screen.Line
@@ -23,25 +23,26 @@ type saveAs struct {
 }
 
 type (
-	// placeMsg brings a file that the session could be saved in.
-	placeMsg string
-	// movedMsg says that it was saved in another one, or why not.
-	movedMsg struct{ err error }
+	// PlaceMsg brings a file that the session could be saved in.
+	PlaceMsg string
+	// MovedMsg says that it was saved in another one, or why not.
+	MovedMsg struct{ err error }
 )
 
 // maxPath bounds what a paste can bring.
 const maxPath = 4096
 
 // look asks where the session could be saved.
-func (ub *saveAs) look() tea.Cmd {
+func (ub *SaveAs) look() tea.Cmd {
 	elsewhere := ub.Opts.Saved.Elsewhere
 	if elsewhere == nil {
 		return nil
 	}
-	return func() tea.Msg { return placeMsg(elsewhere()) }
+	return func() tea.Msg { return PlaceMsg(elsewhere()) }
 }
 
-func (ub *saveAs) offered(msg placeMsg) tea.Cmd {
+// Offered has a file that the session could be saved in.
+func (ub *SaveAs) Offered(msg PlaceMsg) tea.Cmd {
 	ub.Dirty = true
 	if ub.place = string(msg); ub.Layers.Has(screen.SaveAs) && ub.line.Text() == "" {
 		ub.line.Set(ub.place)
@@ -49,8 +50,8 @@ func (ub *saveAs) offered(msg placeMsg) tea.Cmd {
 	return nil
 }
 
-// open asks for the file, and quits then where that was meant.
-func (ub *saveAs) open(quits bool) tea.Cmd {
+// Open asks for the file, and quits then where that was meant.
+func (ub *SaveAs) Open(quits bool) tea.Cmd {
 	ub.quits, ub.failed, ub.line = quits, "", screen.NewLine(maxPath)
 	ub.line.Set(ub.place)
 	ub.Layers.Push(screen.SaveAs)
@@ -58,7 +59,7 @@ func (ub *saveAs) open(quits bool) tea.Cmd {
 }
 
 // Key types at the file's name.
-func (ub *saveAs) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (ub *SaveAs) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
 		ub.Layers.Drop(screen.SaveAs)
@@ -67,7 +68,7 @@ func (ub *saveAs) Key(msg tea.KeyPressMsg) tea.Cmd {
 		if save == nil || path == "" {
 			return nil
 		}
-		return func() tea.Msg { return movedMsg{save(path)} }
+		return func() tea.Msg { return MovedMsg{save(path)} }
 	default:
 		ub.line.Key(msg)
 	}
@@ -75,12 +76,13 @@ func (ub *saveAs) Key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // Paste puts a path in at the cursor.
-func (ub *saveAs) Paste(text string) tea.Cmd {
+func (ub *SaveAs) Paste(text string) tea.Cmd {
 	ub.line.Paste(screen.FirstLine(text))
 	return nil
 }
 
-func (ub *saveAs) moved(msg movedMsg) tea.Cmd {
+// Moved closes the box once the session is saved, or says why it is not.
+func (ub *SaveAs) Moved(msg MovedMsg) tea.Cmd {
 	ub.Dirty = true
 	if msg.err != nil {
 		ub.failed = msg.err.Error()
@@ -95,7 +97,7 @@ func (ub *saveAs) moved(msg movedMsg) tea.Cmd {
 }
 
 // Draw is the file's name as it is typed.
-func (ub *saveAs) Draw(width, _ int) screen.Picture {
+func (ub *SaveAs) Draw(width, _ int) screen.Picture {
 	width = min(screen.BoxWidth, width)
 	k := ub.Styles
 	why := ub.failed

@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"slices"
@@ -13,44 +13,41 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// The palette finds by its words what can be done, and where one can go: the actions
-// of the screen, parts, cells, pages and checks.
-
-// palette is what is typed at it.
-type palette struct {
+// Palette is what is typed at it.
+type Palette struct {
 	*screen.Shared
 	screen.Inert
-	choices func() []choice // all that there are on this screen
+	Choices func() []Choice // all that there are on this screen
 
-	line  screen.Line
+	Line  screen.Line
 	item  int
-	links bool     // only links are to choose from
+	Links bool     // only links are to choose from
 	then  []string // cells that run once a link is chosen
 }
 
 // title says what is chosen.
-func (pal *palette) title() string {
-	if pal.links {
+func (pal *Palette) title() string {
+	if pal.Links {
 		return "which link? here ⇄ peer"
 	}
 	return "what to do, where to go"
 }
 
-// A choice is one line of the palette.
-type choice struct {
-	kind, name string
-	key        string // that does the same; empty where there is none
-	act        func() tea.Cmd
+// A Choice is one line of the palette.
+type Choice struct {
+	Kind, Name string
+	Key        string // that does the same; empty where there is none
+	Act        func() tea.Cmd
 }
 
-// chosen are those that have all words that are typed, those that begin with them
+// Chosen are those that have all words that are typed, those that begin with them
 // first. Where none has them, they are those that have the letters in this order, the best first.
-func (pal *palette) chosen() []choice {
-	words := strings.Fields(strings.ToLower(pal.line.Text()))
-	var found []choice
-	all := pal.choices()
+func (pal *Palette) Chosen() []Choice {
+	words := strings.Fields(strings.ToLower(pal.Line.Text()))
+	var found []Choice
+	all := pal.Choices()
 	for _, c := range all {
-		text := strings.ToLower(c.kind + " " + c.name)
+		text := strings.ToLower(c.Kind + " " + c.Name)
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 			found = append(found, c)
 		}
@@ -63,60 +60,63 @@ func (pal *palette) chosen() []choice {
 	}
 	if len(words) > 0 {
 		// Ids and subjects stand behind two blanks: a typed id means that one.
-		starts := func(c choice) int {
-			if strings.HasPrefix(strings.ToLower(c.name), words[0]) ||
-				strings.HasSuffix(strings.ToLower(c.name), "  "+words[0]) {
+		starts := func(c Choice) int {
+			if strings.HasPrefix(strings.ToLower(c.Name), words[0]) ||
+				strings.HasSuffix(strings.ToLower(c.Name), "  "+words[0]) {
 				return 0
 			}
 			return 1
 		}
-		slices.SortStableFunc(found, func(a, b choice) int { return starts(a) - starts(b) })
+		slices.SortStableFunc(found, func(a, b Choice) int { return starts(a) - starts(b) })
 	}
 	return found
 }
 
 // choices are a list that is searched by their names.
-type choices []choice
+type choices []Choice
 
-func (c choices) String(i int) string { return c[i].name }
-func (c choices) Len() int            { return len(c) }
+// String is the name of one.
+func (c choices) String(i int) string { return c[i].Name }
+
+// Len is how many there are.
+func (c choices) Len() int { return len(c) }
 
 // Key moves through what was found, chooses, or is a letter of the words.
-func (pal *palette) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (pal *Palette) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
 		pal.Layers.Drop(screen.Palette)
 	case "enter":
 		pal.Layers.Drop(screen.Palette)
-		if all := pal.chosen(); pal.item < len(all) {
-			return all[pal.item].act()
+		if all := pal.Chosen(); pal.item < len(all) {
+			return all[pal.item].Act()
 		}
 	case "up", "ctrl+p", "ctrl+k":
 		pal.item = max(0, pal.item-1)
 	case "down", "ctrl+n", "ctrl+j":
-		pal.item = min(pal.item+1, max(0, len(pal.chosen())-1))
+		pal.item = min(pal.item+1, max(0, len(pal.Chosen())-1))
 	default:
 		// Whatever is found then is another list: its first line is the selected one.
-		if pal.line.Key(msg) {
+		if pal.Line.Key(msg) {
 			pal.item = 0
 		}
 	}
 	return nil
 }
 
-// maxPalette bounds what is typed: no name is longer.
-const maxPalette = 200
+// MaxPalette bounds what is typed: no name is longer.
+const MaxPalette = 200
 
 // Draw is the palette as a box.
-func (pal *palette) Draw(width, height int) screen.Picture {
+func (pal *Palette) Draw(width, height int) screen.Picture {
 	width = min(screen.BoxWidth, width)
 	k := pal.Styles
-	all := pal.chosen()
+	all := pal.Chosen()
 	// As high as what was found, and not so low that it jumps with each letter.
 	room := max(1, min(height-6, max(len(all), leastChoices)))
 	pal.item = max(0, min(pal.item, len(all)-1))
 	top := max(0, min(pal.item-room/2, len(all)-room))
-	lines := []string{k.Accent.Render("> ") + pal.line.View(k, theme.Style{}, max(2, width-3))}
+	lines := []string{k.Accent.Render("> ") + pal.Line.View(k, theme.Style{}, max(2, width-3))}
 	lines = append(lines, "")
 	for i := range room {
 		at := top + i
@@ -133,8 +133,8 @@ func (pal *palette) Draw(width, height int) screen.Picture {
 		if at == pal.item {
 			style, mark = k.Focus, k.Accent.Render("▸ ")
 		}
-		key := k.Accent.Render(ansi.Truncate(c.key, max(4, width/3), "…"))
-		left := mark + k.Faint.Render(theme.Pad(c.kind, 8)) + style.Render(theme.Clean(c.name))
+		key := k.Accent.Render(ansi.Truncate(c.Key, max(4, width/3), "…"))
+		left := mark + k.Faint.Render(theme.Pad(c.Kind, 8)) + style.Render(theme.Clean(c.Name))
 		lines = append(lines, theme.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
 	}
 	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") +
@@ -146,15 +146,15 @@ func (pal *palette) Draw(width, height int) screen.Picture {
 // leastChoices is how many rows the palette has at least.
 const leastChoices = 8
 
-// open begins with no words.
-func (pal *palette) open() {
+// Open begins with no words.
+func (pal *Palette) Open() {
 	pal.Layers.Push(screen.Palette)
-	pal.line, pal.item, pal.links, pal.then = screen.NewLine(maxPalette), 0, false, nil
+	pal.Line, pal.item, pal.Links, pal.then = screen.NewLine(MaxPalette), 0, false, nil
 }
 
 // Paste adds to the words, as one line.
-func (pal *palette) Paste(text string) tea.Cmd {
-	if pal.line.Paste(strings.Join(strings.Fields(text), " ")) {
+func (pal *Palette) Paste(text string) tea.Cmd {
+	if pal.Line.Paste(strings.Join(strings.Fields(text), " ")) {
 		pal.item = 0
 	}
 	return nil

@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"fmt"
@@ -11,38 +11,34 @@ import (
 	"github.com/railbench/railbench/tui/screen"
 )
 
-// A rig of more than two nodes has a link under test, whose two ends are here and the
-// peer to every cell. It is chosen from the palette, and asked for before the first cell
-// runs.
-
-// links is the choice of the link under test.
-type links struct {
+// Links is the choice of the link under test.
+type Links struct {
 	*screen.Shared
-	palette *palette
+	Palette *Palette
 }
 
-// openLinks is the key that asks for the link under test.
-func (ln *links) openLinks() tea.Cmd {
+// Open is the key that asks for the link under test.
+func (ln *Links) Open() tea.Cmd {
 	if ln.Linkable() {
-		ln.palette.chooseLinkFor(nil)
+		ln.Palette.ChooseLink(nil)
 	} else {
 		ln.Notice = "a rig of two nodes has one link"
 	}
 	return nil
 }
 
-// chooseLinkFor asks for the link under test, and runs cells then.
-func (pal *palette) chooseLinkFor(then []string) {
-	pal.open()
-	pal.links, pal.then = true, then
+// ChooseLink asks for the link under test, and runs cells then.
+func (pal *Palette) ChooseLink(then []string) {
+	pal.Open()
+	pal.Links, pal.then = true, then
 }
 
 // mostLinks is how many links are offered: those of 64 nodes. Of more nodes the palette's words find them.
 const mostLinks = 64 * 63 / 2
 
-// linkChoices are the palette's lines of all links, each both ways: here is where the
+// Choices are the palette's lines of all links, each both ways: here is where the
 // clients run.
-func (ln *links) linkChoices() (all []choice) {
+func (ln *Links) Choices() (all []Choice) {
 	if !ln.Linkable() {
 		return nil
 	}
@@ -54,8 +50,8 @@ func (ln *links) linkChoices() (all []choice) {
 	}
 	links, next := ln.Book.Rig.Cabled()
 	if len(links) > mostLinks {
-		words := strings.Fields(strings.ToLower(ln.palette.line.Text()))
-		if links = linksOf(names, words); len(words) == 0 && ln.palette.links {
+		words := strings.Fields(strings.ToLower(ln.Palette.Line.Text()))
+		if links = linksOf(names, words); len(words) == 0 && ln.Palette.Links {
 			links = next
 		}
 	}
@@ -65,7 +61,7 @@ func (ln *links) linkChoices() (all []choice) {
 			if l == ln.Book.Rig.Link() {
 				name += "  (now)"
 			}
-			all = append(all, choice{"link", name, "", func() tea.Cmd { return ln.setLink(l) }})
+			all = append(all, Choice{Kind: "link", Name: name, Act: func() tea.Cmd { return ln.setLink(l) }})
 		}
 	}
 	return all
@@ -110,9 +106,9 @@ func linksOf(names, words []string) (links []steps.Link) {
 	return links
 }
 
-func (ln *links) setLink(l steps.Link) tea.Cmd {
+func (ln *Links) setLink(l steps.Link) tea.Cmd {
 	ln.Linked = true
-	wanted := ln.palette.then
+	wanted := ln.Palette.then
 	ln.Notice = fmt.Sprintf("the link under test: %s ⇄ %s", ln.NodeName(l.Here), ln.NodeName(l.Peer))
 	return ln.Try(func(s screen.Session) error {
 		err := s.SetLink(l)

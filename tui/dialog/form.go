@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"errors"
@@ -16,10 +16,8 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// The form sets the parameters of a cell, over the screen.
-
-// form is the layer of it.
-type form struct {
+// Form is the layer of it.
+type Form struct {
 	*screen.Shared
 	screen.Inert
 	entered
@@ -29,37 +27,38 @@ type form struct {
 type entered struct {
 	cell   steps.Cell // the zero value on an introduction
 	all    bool       // what is typed is for all cells
-	fields []field
-	item   int
+	Fields []field
+	Item   int
 	top    int // first field that is shown
 }
 
 // A field is one parameter's line.
 type field struct {
 	steps.Param
-	line    screen.Line
+	Line    screen.Line
 	touched bool
 }
 
-// maxField bounds what a paste can bring: no path is longer.
-const maxField = 4096
+// MaxField bounds what a paste can bring: no path is longer.
+const MaxField = 4096
 
 // set fills a field with the present value, which is not an edit.
-func (f *field) set(text string) { f.line.Set(text) }
+func (f *field) set(text string) { f.Line.Set(text) }
 
 func (f *field) paste(text string) {
-	f.line.Paste(text)
+	f.Line.Paste(text)
 	f.touched = true
 }
 
 // read is the value as the scripts would get it.
-func (f *field) read() (string, error) { return f.Parse(f.line.Text()) }
+func (f *field) read() (string, error) { return f.Parse(f.Line.Text()) }
 
-func (fm *form) readsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.Opts.Params, c.Reads) }
+// ReadsAny reports whether a cell reads a parameter.
+func (fm *Form) ReadsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.Opts.Params, c.Reads) }
 
-// openFormOf asks for what a cell reads; of a cell without an id, a part's introduction,
+// Open asks for what a cell reads; of a cell without an id, a part's introduction,
 // for all there is.
-func (fm *form) openFormOf(c steps.Cell) tea.Cmd {
+func (fm *Form) Open(c steps.Cell) tea.Cmd {
 	if fm.Opts.ReadOnly != "" {
 		fm.Notice = screen.OnlyFollows
 		return nil
@@ -67,10 +66,10 @@ func (fm *form) openFormOf(c steps.Cell) tea.Cmd {
 	f := entered{cell: c, all: c.ID == ""}
 	for _, p := range fm.Opts.Params {
 		if f.all || c.Reads(p) {
-			f.fields = append(f.fields, field{Param: p, line: screen.NewLine(maxField)})
+			f.Fields = append(f.Fields, field{Param: p, Line: screen.NewLine(MaxField)})
 		}
 	}
-	if len(f.fields) == 0 {
+	if len(f.Fields) == 0 {
 		fm.Notice = "no parameter changes this cell; p on a part's introduction shows all"
 		return nil
 	}
@@ -81,7 +80,7 @@ func (fm *form) openFormOf(c steps.Cell) tea.Cmd {
 }
 
 // scope is the cell that values are set for, empty for all.
-func (f *form) scope() string {
+func (f *Form) scope() string {
 	if f.all {
 		return ""
 	}
@@ -89,7 +88,7 @@ func (f *form) scope() string {
 }
 
 // holds is the value that a parameter has for a cell, or for all where it is empty.
-func (fm *form) holds(cell string, p steps.Param) string {
+func (fm *Form) holds(cell string, p steps.Param) string {
 	if v, ok := fm.Book.Params.Get(cell, p.Name); ok {
 		return v
 	}
@@ -97,16 +96,16 @@ func (fm *form) holds(cell string, p steps.Param) string {
 }
 
 // fillForm shows the present values in the fields that are untouched.
-func (fm *form) fillForm() {
-	for i := range fm.fields {
-		if f := &fm.fields[i]; !f.touched {
+func (fm *Form) fillForm() {
+	for i := range fm.Fields {
+		if f := &fm.Fields[i]; !f.touched {
 			f.set(fm.holds(fm.scope(), f.Param))
 		}
 	}
 }
 
 // Key is a key while the form is open.
-func (fm *form) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (fm *Form) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
 		fm.Layers.Drop(screen.Form)
@@ -126,7 +125,7 @@ func (fm *form) Key(msg tea.KeyPressMsg) tea.Cmd {
 			fm.fillForm()
 		}
 	default:
-		fm.fields[fm.item].key(msg)
+		fm.Fields[fm.Item].key(msg)
 	}
 	return nil
 }
@@ -136,7 +135,7 @@ func (f *field) key(msg tea.KeyPressMsg) {
 	if msg.String() == "ctrl+r" {
 		f.set(f.Default)
 		f.touched = true
-	} else if f.line.Key(msg) {
+	} else if f.Line.Key(msg) {
 		f.touched = true
 	}
 }
@@ -144,23 +143,23 @@ func (f *field) key(msg tea.KeyPressMsg) {
 // formPage is how many fields a page is.
 const formPage = 5
 
-func (fm *form) nextField(by int) {
-	fm.item = max(0, min(fm.item+by, len(fm.fields)-1))
+func (fm *Form) nextField(by int) {
+	fm.Item = max(0, min(fm.Item+by, len(fm.Fields)-1))
 }
 
 // applyForm sets what was changed, or goes to the first value that can't be.
 // All at once or none: what is wrong keeps the form open.
-func (fm *form) applyForm() tea.Cmd {
+func (fm *Form) applyForm() tea.Cmd {
 	type change struct{ name, value string }
 	var changes []change
 	var said []string
-	for i := range fm.fields {
-		x := &fm.fields[i]
+	for i := range fm.Fields {
+		x := &fm.Fields[i]
 		value, err := x.read()
 		switch {
 		case !x.touched:
 		case err != nil:
-			fm.item = i
+			fm.Item = i
 			return nil
 		case value != fm.holds(fm.scope(), x.Param):
 			changes = append(changes, change{x.Name, value})
@@ -190,7 +189,7 @@ func (fm *form) applyForm() tea.Cmd {
 }
 
 // Draw is the form as a box.
-func (fm *form) Draw(width, height int) screen.Picture {
+func (fm *Form) Draw(width, height int) screen.Picture {
 	width = min(screen.BoxWidth, width)
 	k := fm.Styles
 	title := "Parameters"
@@ -205,22 +204,22 @@ func (fm *form) Draw(width, height int) screen.Picture {
 	if width >= wide {
 		about = 6
 	}
-	room := max(1, min(len(fm.fields), height-about-5))
-	fm.top = max(0, min(fm.top, fm.item, len(fm.fields)-room))
-	fm.top = max(fm.top, fm.item-room+1)
+	room := max(1, min(len(fm.Fields), height-about-5))
+	fm.top = max(0, min(fm.top, fm.Item, len(fm.Fields)-room))
+	fm.top = max(fm.top, fm.Item-room+1)
 	names := 0
-	for _, x := range fm.fields {
+	for _, x := range fm.Fields {
 		names = max(names, lipgloss.Width(x.Name))
 	}
 	for i := fm.top; i < fm.top+room; i++ {
 		lines = append(lines, fm.fieldLine(i, min(names, width/2), width))
 	}
 	position := ""
-	if room < len(fm.fields) {
-		position = fmt.Sprintf("%d of %d", fm.item+1, len(fm.fields))
+	if room < len(fm.Fields) {
+		position = fmt.Sprintf("%d of %d", fm.Item+1, len(fm.Fields))
 	}
 	lines = append(lines, theme.Sides("", k.Dim.Render(position), width))
-	told := fm.aboutField(&fm.fields[fm.item], width)
+	told := fm.aboutField(&fm.Fields[fm.Item], width)
 	lines = append(lines, told[:min(len(told), about)]...)
 	for range about - len(told) {
 		lines = append(lines, "")
@@ -235,7 +234,7 @@ func (fm *form) Draw(width, height int) screen.Picture {
 }
 
 // formScope is the line that says for which cells.
-func (fm *form) formScope(width int) string {
+func (fm *Form) formScope(width int) string {
 	k := fm.Styles
 	if fm.cell.ID == "" {
 		return ansi.Truncate(k.Dim.Render("for all cells; one that has its own keeps it"), width, "…")
@@ -251,9 +250,9 @@ func (fm *form) formScope(width int) string {
 }
 
 // fieldLine is a field's name, its value and what that means.
-func (fm *form) fieldLine(i, names, width int) string {
-	k, f := fm.Styles, &fm.fields[i]
-	selected := i == fm.item
+func (fm *Form) fieldLine(i, names, width int) string {
+	k, f := fm.Styles, &fm.Fields[i]
+	selected := i == fm.Item
 	mark, style := "  ", k.Dim
 	if selected {
 		mark, style = k.Accent.Render("▸ "), k.Focus
@@ -274,17 +273,17 @@ func (fm *form) fieldLine(i, names, width int) string {
 	text := ""
 	switch {
 	case selected:
-		text = f.line.View(k, k.Strong, columns)
+		text = f.Line.View(k, k.Strong, columns)
 	case f.touched:
-		text = k.Strong.Render(ansi.Truncate(theme.Clean(f.line.Text()), columns, "…"))
+		text = k.Strong.Render(ansi.Truncate(theme.Clean(f.Line.Text()), columns, "…"))
 	default:
-		text = ansi.Truncate(theme.Clean(f.line.Text()), columns, "…")
+		text = ansi.Truncate(theme.Clean(f.Line.Text()), columns, "…")
 	}
 	return theme.Sides(left+text, means, width)
 }
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
-func (fm *form) aboutField(f *field, width int) (lines []string) {
+func (fm *Form) aboutField(f *field, width int) (lines []string) {
 	k := fm.Styles
 	say := func(style theme.Style, text string) {
 		lines = append(lines, theme.Wrap(style.Render(theme.Clean(text)), width, "", "")...)
@@ -294,11 +293,11 @@ func (fm *form) aboutField(f *field, width int) (lines []string) {
 	case err != nil && f.touched:
 		// A long value would push out what is wrong with it.
 		text := err.Error()
-		if why := errors.Unwrap(err); why != nil && len(f.line.Text()) > width {
+		if why := errors.Unwrap(err); why != nil && len(f.Line.Text()) > width {
 			text = f.Name + ": " + why.Error()
 		}
 		say(k.Fail, "✗ "+text)
-	case f.touched && value != f.line.Text() && value != "":
+	case f.touched && value != f.Line.Text() && value != "":
 		say(k.Dim, "the scripts get "+value)
 	}
 	if first, rest := []rune(f.Does), ""; len(first) > 0 {
@@ -313,7 +312,7 @@ func (fm *form) aboutField(f *field, width int) (lines []string) {
 }
 
 // elsewhere says where a parameter has another value than the one that is edited.
-func (fm *form) elsewhere(f *field) string {
+func (fm *Form) elsewhere(f *field) string {
 	set := fm.Book.Params
 	switch cell := fm.cell.ID; {
 	case cell != "" && !fm.all:
@@ -339,7 +338,7 @@ func (fm *form) elsewhere(f *field) string {
 }
 
 // Paste adds to the selected field, as one line.
-func (fm *form) Paste(text string) tea.Cmd {
-	fm.fields[fm.item].paste(strings.Join(strings.Fields(text), " "))
+func (fm *Form) Paste(text string) tea.Cmd {
+	fm.Fields[fm.Item].paste(strings.Join(strings.Fields(text), " "))
 	return nil
 }

@@ -1,4 +1,7 @@
-package tui
+// Package dialog is the boxes over the screen: questions of the nodes and of changes, the form, the palette and what it
+// chooses the link under test from, the help, the way out, a file's name. Each is a layer with its own state; what the
+// screen below it shows is not known here.
+package dialog
 
 import (
 	"fmt"
@@ -15,19 +18,27 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// questions are those that wait for an answer; the first one is asked.
-type questions struct {
+// answer gives a question its answer, which Question promises to take once.
+func answer(q steps.Question, text string, ok bool) tea.Cmd {
+	return func() tea.Msg {
+		q.Answer(text, ok)
+		return nil
+	}
+}
+
+// Questions are those that wait for an answer; the first one is asked.
+type Questions struct {
 	*screen.Shared
 	screen.Inert
-	all         []steps.Question
+	All         []steps.Question
 	scrolled    int    // lines of the first question that are above its box
 	wholeScript bool   // what runs before a change's own commands is shown
 	secret      []rune // what is typed; gone with the answer
 }
 
-// queue puts a question behind those that are open.
-func (qs *questions) queue(q steps.Question) tea.Cmd {
-	if qs.all = append(qs.all, q); qs.AskedAt.IsZero() {
+// Queue puts a question behind those that are open.
+func (qs *Questions) Queue(q steps.Question) tea.Cmd {
+	if qs.All = append(qs.All, q); qs.AskedAt.IsZero() {
 		qs.AskedAt = qs.Opts.Clock.Rig()
 	}
 	qs.Layers.Push(screen.Question)
@@ -36,8 +47,8 @@ func (qs *questions) queue(q steps.Question) tea.Cmd {
 }
 
 // Key answers the first question, or types at it.
-func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
-	q := qs.all[0]
+func (qs *Questions) Key(msg tea.KeyPressMsg) tea.Cmd {
+	q := qs.All[0]
 	name := msg.String()
 	if name == "esc" || name == "ctrl+c" {
 		return qs.answer("", false)
@@ -84,14 +95,10 @@ func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// What is typed is kept in runes of our own and not in a bubbles/textinput, which
-// can't wipe its value and leaves copies behind as it grows; and whose clipboard
-// looks for programs on the path at start and runs one of them.
-
 // maxSecret bounds what a paste can bring.
 const maxSecret = 4096
 
-func (qs *questions) typed(text string) {
+func (qs *Questions) typed(text string) {
 	if qs.secret == nil {
 		qs.secret = make([]rune, 0, maxSecret) // growing would leave a copy behind
 	}
@@ -103,8 +110,8 @@ func (qs *questions) typed(text string) {
 }
 
 // Paste is for a secret; it answers nothing.
-func (qs *questions) Paste(text string) tea.Cmd {
-	if qs.all[0].Secret != nil {
+func (qs *Questions) Paste(text string) tea.Cmd {
+	if qs.All[0].Secret != nil {
 		// A copied password often has the line's end with it.
 		qs.typed(strings.TrimRight(text, "\r\n"))
 	}
@@ -112,17 +119,17 @@ func (qs *questions) Paste(text string) tea.Cmd {
 }
 
 // answer takes the first question away and answers it.
-func (qs *questions) answer(text string, ok bool) tea.Cmd {
-	q := qs.all[0]
+func (qs *Questions) answer(text string, ok bool) tea.Cmd {
+	q := qs.All[0]
 	qs.scrolled, qs.wholeScript = 0, false
-	qs.keep(qs.all[1:])
+	qs.keep(qs.All[1:])
 	qs.wipe()
 	return answer(q, text, ok)
 }
 
 // keep has those that are still to be answered.
-func (qs *questions) keep(left []steps.Question) {
-	if qs.all = left; len(left) > 0 || qs.AskedAt.IsZero() {
+func (qs *Questions) keep(left []steps.Question) {
+	if qs.All = left; len(left) > 0 || qs.AskedAt.IsZero() {
 		return
 	}
 	qs.Layers.Drop(screen.Question)
@@ -130,16 +137,16 @@ func (qs *questions) keep(left []steps.Question) {
 	qs.AskedAt = time.Time{}
 }
 
-func (qs *questions) wipe() {
+func (qs *Questions) wipe() {
 	clear(qs.secret[:cap(qs.secret)])
 	qs.secret = qs.secret[:0]
 }
 
 // Draw is the first question as a box.
-func (qs *questions) Draw(width, height int) screen.Picture {
+func (qs *Questions) Draw(width, height int) screen.Picture {
 	width = min(screen.BoxWidth, width)
 	title := ""
-	q := qs.all[0]
+	q := qs.All[0]
 	b := &box{k: qs.Styles, width: width}
 	switch {
 	case q.HostKey != nil:
@@ -154,7 +161,7 @@ func (qs *questions) Draw(width, height int) screen.Picture {
 		title = "A question"
 		b.keys("y", "yes", "n", "no", "esc", "decline")
 	}
-	if n := len(qs.all) - 1; n > 0 {
+	if n := len(qs.All) - 1; n > 0 {
 		b.add(qs.Styles.Dim.Render("then " + steps.Counted(n, "more question")))
 	}
 	return screen.Picture{Lines: b.lines, Title: title, Columns: width}
@@ -242,16 +249,16 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 // has to reach the nodes.
 const answerMargin = 5
 
-// dropOf removes the questions of a cell that has ended.
-func (qs *questions) dropOf(cell string) {
-	qs.keep(slices.DeleteFunc(qs.all,
+// DropOf removes the questions of a cell that has ended.
+func (qs *Questions) DropOf(cell string) {
+	qs.keep(slices.DeleteFunc(qs.All,
 		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))
 }
 
-// dropExpired takes away a question whose time is over: the person's, who has as long whatever the
+// DropExpired takes away a question whose time is over: the person's, who has as long whatever the
 // speed of a simulated rig.
-func (qs *questions) dropExpired() {
-	qs.keep(slices.DeleteFunc(qs.all, func(q steps.Question) bool {
+func (qs *Questions) DropExpired() {
+	qs.keep(slices.DeleteFunc(qs.All, func(q steps.Question) bool {
 		return q.Change != nil && q.Change.Keep && qs.Opts.Clock.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
 	}))
 }

@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"strings"
@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// help is the keys of the screen that it was opened on.
-type help struct {
+// Help is the keys of the screen that it was opened on.
+type Help struct {
 	*screen.Shared
 	screen.Inert
 	page        viewport.Model
@@ -26,7 +26,7 @@ type help struct {
 const besideJupyter = 90
 
 // helpLines is the text of the help, from the same bindings.
-func (hp *help) helpLines(width int) []string {
+func (hp *Help) helpLines(width int) []string {
 	column, differs := 0, 0
 	for _, c := range hp.chapters() {
 		for _, b := range c.Bindings {
@@ -77,15 +77,16 @@ func (hp *help) helpLines(width int) []string {
 	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }
 
-func (hp *help) openHelp() tea.Cmd {
+// Open shows the beginning.
+func (hp *Help) Open() tea.Cmd {
 	hp.Layers.Push(screen.Help)
-	hp.fitHelp()
+	hp.Fit()
 	hp.page.GotoTop()
 	return nil
 }
 
-// newHelpPage is the window over the help.
-func newHelpPage() viewport.Model {
+// NewHelp shows the keys of the screen that is open.
+func NewHelp(sh *screen.Shared, chapters func() []screen.Chapter, openPalette func() tea.Cmd) *Help {
 	page := viewport.New()
 	page.KeyMap = viewport.KeyMap{
 		Down: key.NewBinding(key.WithKeys("down", "j")), Up: key.NewBinding(key.WithKeys("up", "k")),
@@ -93,14 +94,14 @@ func newHelpPage() viewport.Model {
 		PageUp:       key.NewBinding(key.WithKeys("pgup", "ctrl+b")),
 		HalfPageDown: key.NewBinding(key.WithKeys("ctrl+d")), HalfPageUp: key.NewBinding(key.WithKeys("ctrl+u")),
 	}
-	return page
+	return &Help{Shared: sh, page: page, chapters: chapters, openPalette: openPalette}
 }
 
 // helpWidth is the widest that the help's text gets.
 const helpWidth = 110
 
-// fitHelp sets the help for the screen's size.
-func (hp *help) fitHelp() {
+// Fit sets the help for the screen's size.
+func (hp *Help) Fit() {
 	if !hp.Layers.Has(screen.Help) {
 		return
 	}
@@ -113,7 +114,7 @@ func (hp *help) fitHelp() {
 }
 
 // Key scrolls the help, or closes it. / looks for a key by what it does.
-func (hp *help) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (hp *Help) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "?", "q", "enter", "ctrl+c":
 		hp.Layers.Drop(screen.Help)
@@ -131,13 +132,13 @@ func (hp *help) Key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // Wheel scrolls.
-func (hp *help) Wheel(lines int) tea.Cmd {
+func (hp *Help) Wheel(lines int) tea.Cmd {
 	hp.page.SetYOffset(hp.page.YOffset() + lines)
 	return nil
 }
 
 // Draw is the part of the help that is scrolled to.
-func (hp *help) Draw(int, int) screen.Picture {
+func (hp *Help) Draw(int, int) screen.Picture {
 	more := " esc leave "
 	if !hp.page.AtTop() || !hp.page.AtBottom() {
 		more = " ↑↓ scroll  / find  esc leave "

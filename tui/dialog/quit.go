@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"fmt"
@@ -10,21 +10,21 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// quitBox asks whether to quit, or whether to leave a presentation.
-type quitBox struct {
+// Quit asks whether to quit, or whether to leave a presentation.
+type Quit struct {
 	*screen.Shared
 	screen.Inert
-	saveAs  *saveAs
+	SaveAs  *SaveAs
 	leaving bool // the presentation, and not railbench
 }
 
 // quitText says what would be lost: a running cell, and the session only where it is not saved.
-func (qb *quitBox) quitText() string {
+func (qb *Quit) quitText() string {
 	c, ok := qb.Book.Tutorial.Cell(qb.Book.Running)
 	if qb.Unsaved() {
 		text := fmt.Sprintf("The session is not saved, and quitting loses the results of %s: %s.",
 			steps.Counted(len(qb.Book.Cells), "cell"), theme.Clean(qb.Book.Saved.Why))
-		if place := qb.saveAs.place; place != "" {
+		if place := qb.SaveAs.place; place != "" {
 			text += " It can be saved in " + theme.Clean(place)
 		}
 		return text
@@ -41,8 +41,8 @@ func (qb *quitBox) quitText() string {
 	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", theme.Clean(c.Title))
 }
 
-// control is ctrl+c: the first time for the cell, then for railbench.
-func (qb *quitBox) control() tea.Cmd {
+// Control is ctrl+c: the first time for the cell, then for railbench.
+func (qb *Quit) Control() tea.Cmd {
 	if qb.Opts.ReadOnly == "" && qb.Book.Running != "" && qb.Book.Cells[qb.Book.Running].Run != qb.Interrupted {
 		cmd := qb.Interrupt()
 		qb.NoteRun(screen.Interrupting + " (ctrl+c again asks whether to quit)")
@@ -54,32 +54,32 @@ func (qb *quitBox) control() tea.Cmd {
 	return qb.open()
 }
 
-func (qb *quitBox) open() tea.Cmd {
+func (qb *Quit) open() tea.Cmd {
 	qb.leaving = false
 	qb.Layers.Push(screen.Quit)
 	if qb.Unsaved() {
-		return qb.saveAs.look()
+		return qb.SaveAs.look()
 	}
 	return nil
 }
 
-// quit asks where something would be lost: what runs, results that are not saved, an audience.
-func (qb *quitBox) quit() tea.Cmd {
+// Quit asks where something would be lost: what runs, results that are not saved, an audience.
+func (qb *Quit) Quit() tea.Cmd {
 	if qb.Busy() && qb.Opts.ReadOnly == "" || qb.Unsaved() || qb.Layers.Has(screen.Presenting) {
 		return qb.open()
 	}
 	return tea.Quit
 }
 
-// leave asks before the audience of a presentation sees the notebook.
-func (qb *quitBox) leave() tea.Cmd {
+// Leave asks before the audience of a presentation sees the notebook.
+func (qb *Quit) Leave() tea.Cmd {
 	qb.leaving = true
 	qb.Layers.Push(screen.Quit)
 	return nil
 }
 
 // leaveKey answers whether to leave the presentation. What would quit asks that first.
-func (qb *quitBox) leaveKey(msg tea.KeyPressMsg) tea.Cmd {
+func (qb *Quit) leaveKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "y", "Y":
 		qb.Layers.Drop(screen.Quit, screen.Presenting)
@@ -92,7 +92,7 @@ func (qb *quitBox) leaveKey(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // Key answers whether to quit. Where that loses results, enter saves them first; ctrl+c quits everywhere.
-func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (qb *Quit) Key(msg tea.KeyPressMsg) tea.Cmd {
 	if qb.leaving {
 		return qb.leaveKey(msg)
 	}
@@ -107,7 +107,7 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	case "enter", "s", "S":
 		if unsaved {
-			return qb.saveAs.open(true)
+			return qb.SaveAs.Open(true)
 		}
 		if msg.String() == "enter" && !shown {
 			return tea.Quit
@@ -119,7 +119,7 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // Draw is the question whether to quit.
-func (qb *quitBox) Draw(width, _ int) screen.Picture {
+func (qb *Quit) Draw(width, _ int) screen.Picture {
 	width = min(screen.BoxWidth, width)
 	focus := qb.Styles.Focus.Render
 	if qb.leaving {
@@ -138,15 +138,15 @@ func (qb *quitBox) Draw(width, _ int) screen.Picture {
 	return screen.Picture{Lines: lines, Title: "Quit?", Columns: width}
 }
 
-// tooSmall is the screen of a terminal that is too small to show anything.
-type tooSmall struct {
+// TooSmall is the screen of a terminal that is too small to show anything.
+type TooSmall struct {
 	*screen.Shared
 	screen.Inert
-	quit *quitBox
+	Quit *Quit
 }
 
 // Draw says so.
-func (ts *tooSmall) Draw(width, height int) screen.Picture {
+func (ts *TooSmall) Draw(width, height int) screen.Picture {
 	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", screen.LeastWidth, screen.LeastHeight,
 		width, height)
 	lines := theme.Wrap(text, width, "", "")
@@ -154,14 +154,14 @@ func (ts *tooSmall) Draw(width, height int) screen.Picture {
 }
 
 // Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
-func (ts *tooSmall) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (ts *TooSmall) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
 	case ts.Layers.Has(screen.Quit):
-		return ts.quit.Key(msg)
+		return ts.Quit.Key(msg)
 	case name == "ctrl+c":
-		return ts.quit.control()
+		return ts.Quit.Control()
 	case name == "q":
-		return ts.quit.quit()
+		return ts.Quit.Quit()
 	}
 	return nil
 }

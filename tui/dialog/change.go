@@ -1,4 +1,4 @@
-package tui
+package dialog
 
 import (
 	"cmp"
@@ -12,12 +12,9 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// The question before a change: what it is about first, then its own commands, and what is
-// the same before every change folded.
-
 // changeBox asks about a change that was not made yet, and shows what would run. The answers
 // are always seen: all above them but the first sentence scrolls.
-func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
+func (qs *Questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
 	title = "Change the network?"
 	what := q.Title + ": as root, on both nodes or on neither. " + interrupts
 	if len(q.Places) > len(steps.Ends) {
@@ -60,7 +57,7 @@ func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (tit
 }
 
 // window is the part of some lines that is scrolled to, and whether there is more.
-func (qs *questions) window(all []string, height int) (lines []string, more bool) {
+func (qs *Questions) window(all []string, height int) (lines []string, more bool) {
 	height = max(1, height)
 	qs.scrolled = max(0, min(qs.scrolled, len(all)-height+1))
 	if len(all) <= height {
@@ -76,7 +73,7 @@ func (qs *questions) window(all []string, height int) (lines []string, more bool
 const interrupts = "Connections over these interfaces are interrupted for some seconds."
 
 // changeSummary says what is changed, its present state, and how it is rolled back.
-func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
+func (qs *Questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 	for _, p := range q.Places {
 		b.add(b.k.Strong.Render(theme.Clean(p.Node)))
 		width := 0
@@ -107,7 +104,7 @@ func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 
 // netdevNow is which rail an interface carries, and how it was when the node was last
 // looked at.
-func (qs *questions) netdevNow(node, name string) (facts []string) {
+func (qs *Questions) netdevNow(node, name string) (facts []string) {
 	rig := qs.Book.Rig
 	for e, n := range rig.Nodes {
 		if n.Name != node {
@@ -152,7 +149,7 @@ func handedOver(q *steps.ChangeQuestion) int {
 // changeCommands are what runs: once where all nodes run the same but for its values.
 // A node's script is assignments and then the cell's own: those that all nodes have stand above it once, and
 // the others with their node behind them.
-func (qs *questions) changeCommands(b *box, q *steps.ChangeQuestion) {
+func (qs *Questions) changeCommands(b *box, q *steps.ChangeQuestion) {
 	k := b.k
 	places := slices.DeleteFunc(slices.Clone(q.Places), func(p steps.ChangePlace) bool { return p.Script == "" })
 	if len(places) == 0 {
