@@ -128,28 +128,8 @@ func (r Rig) Switched() bool {
 // at all has lost it, and gets all links.
 func (r Rig) Cabled() (all, next []Link) {
 	nodes := r.byNo()
-	rails := make([][]netip.Prefix, len(nodes)) // read once: each is held against those of all other nodes
-	for i, n := range nodes {
-		for _, rail := range n.Rails {
-			p, _ := prefix(rail)
-			rails[i] = append(rails[i], p)
-		}
-	}
-	leads := func(p netip.Prefix, other int) bool {
-		return slices.ContainsFunc(rails[other], func(q netip.Prefix) bool { return inOne(p, q) })
-	}
-	away := slices.ContainsFunc(nodes, func(n Node) bool { return n.Err != "" })
-	loose := make([]bool, len(nodes))
-	for i, n := range nodes {
-		loose[i] = n.Err != "" || len(n.Rails) == 0
-		for j, rail := range n.Rails {
-			leadsOn := false
-			for other := 0; other < len(nodes) && rail.Netdev.Carrier && !away && !leadsOn; other++ {
-				leadsOn = other != i && leads(rails[i][j], other)
-			}
-			loose[i] = loose[i] || rail.Netdev.Carrier && !away && !leadsOn
-		}
-	}
+	rails := subnetsOf(nodes)
+	loose := rails.loose(nodes)
 	links := Links(len(nodes))
 	there, lost := make([]bool, len(links)), make([]bool, len(nodes))
 	for i := range lost {
@@ -157,27 +137,69 @@ func (r Rig) Cabled() (all, next []Link) {
 	}
 	for i, l := range links {
 		there[i] = nodes[l.Here].Err != "" || nodes[l.Peer].Err != "" || loose[l.Here] && loose[l.Peer] ||
-			slices.ContainsFunc(rails[l.Here], func(p netip.Prefix) bool { return leads(p, l.Peer) })
+			slices.ContainsFunc(rails[l.Here], func(p netip.Prefix) bool { return rails.lead(p, l.Peer) })
 		if there[i] {
 			lost[l.Here], lost[l.Peer] = false, false
 		}
 	}
-	degree := make([]int, len(nodes))
 	for i, l := range links {
-		if !there[i] && !lost[l.Here] && !lost[l.Peer] {
-			continue
+		if there[i] || lost[l.Here] || lost[l.Peer] {
+			all = append(all, l)
 		}
-		all = append(all, l)
+	}
+	if len(all) == len(links) {
+		return all, Ring(len(nodes))
+	}
+	return all, inTurn(all, len(nodes))
+}
+
+// inTurn are those of some links that lead from each node to the next.
+func inTurn(links []Link, nodes int) (next []Link) {
+	degree := make([]int, nodes)
+	for _, l := range links {
 		if a, b := degree[l.Here], degree[l.Peer]; a == 0 || b == 0 || a == 1 && b == 1 {
 			next = append(next, l)
 			degree[l.Here]++
 			degree[l.Peer]++
 		}
 	}
-	if len(all) == len(links) {
-		return all, Ring(len(nodes))
+	return next
+}
+
+// The subnets of every node's rails. They are read once: each is held against those of all other nodes.
+type subnets [][]netip.Prefix
+
+func subnetsOf(nodes []Node) subnets {
+	rails := make(subnets, len(nodes))
+	for i, n := range nodes {
+		for _, rail := range n.Rails {
+			p, _ := prefix(rail)
+			rails[i] = append(rails[i], p)
+		}
 	}
-	return all, next
+	return rails
+}
+
+// lead reports whether a rail in a subnet leads to another node.
+func (s subnets) lead(p netip.Prefix, other int) bool {
+	return slices.ContainsFunc(s[other], func(q netip.Prefix) bool { return inOne(p, q) })
+}
+
+// loose are the nodes that have a rail without a peer, or none that is known.
+func (s subnets) loose(nodes []Node) []bool {
+	away := slices.ContainsFunc(nodes, func(n Node) bool { return n.Err != "" })
+	loose := make([]bool, len(nodes))
+	for i, n := range nodes {
+		loose[i] = n.Err != "" || len(n.Rails) == 0
+		for j, rail := range n.Rails {
+			leadsOn := false
+			for other := 0; other < len(nodes) && rail.Netdev.Carrier && !away && !leadsOn; other++ {
+				leadsOn = other != i && s.lead(s[i][j], other)
+			}
+			loose[i] = loose[i] || rail.Netdev.Carrier && !away && !leadsOn
+		}
+	}
+	return loose
 }
 
 // Doubled are links of nodes that share an IPv4 address which is a rail's, or its bond's, at one of them; of

@@ -608,20 +608,22 @@ func (m *Matrix) cause(s suspect, what steps.Measure, at level, covered []Place)
 	return c
 }
 
+// only are words that hold where the other figures are not of a level, nor of a worse one: something else may have
+// explained theirs.
+func (m *Matrix) only(words string, what steps.Measure, at level, other func(Place) bool) string {
+	m.Places(func(p Place, c *Cell) bool {
+		good := c.State == Good || c.State == Warned && at != warnedOf
+		if p.What == what && !good && other(p) {
+			words = ""
+		}
+		return words != ""
+	})
+	return words
+}
+
 // name is what a suspect is called that explains figures at a level.
 func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
-	// Words that hold where the other figures are not of this level, nor of a worse one: something else may have
-	// explained theirs.
-	only := func(words string, other func(Place) bool) string {
-		m.Places(func(p Place, c *Cell) bool {
-			good := c.State == Good || c.State == Warned && at != warnedOf
-			if p.What == what && !good && other(p) {
-				words = ""
-			}
-			return words != ""
-		})
-		return words
-	}
+	only := func(words string, other func(Place) bool) string { return m.only(words, what, at, other) }
 	over := "over " + m.railNames(s.rails)
 	name := func(i int) string { return m.Nodes[i].Name }
 	switch s.extent {
@@ -629,29 +631,27 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 		return "other pairs, which have nothing in common"
 	case ofAll:
 		return "all traffic" + m.whatever()
-	case ofRail:
-		return "all traffic " + over + m.whatever()
-	case ofHalves:
-		return "all traffic " + over + ", which share a PCIe half on " + m.each()
-	case ofPorts:
-		return "all traffic " + over + ", which share a cable on " + m.each()
+	case ofRail, ofHalves, ofPorts:
+		return "all traffic " + over + map[extent]string{
+			ofRail: m.whatever(), ofHalves: ", which share a PCIe half on " + m.each(),
+			ofPorts: ", which share a cable on " + m.each(),
+		}[s.extent]
 	case ofNode:
 		text := "all traffic to and from " + name(s.node) + " over every rail"
 		if m.ByLink { // on a switch it has as many ways as there are nodes
 			text += " (the node, or each of its cables)"
 		}
 		return text
-	case ofLack:
-		return "all traffic to and from " + name(s.node) + " " + over + ", which it does not have"
-	case ofHalf:
-		return "all traffic to and from " + name(s.node) + " " + over + ", which share a PCIe half there"
-	case ofPort:
-		return "all traffic to and from " + name(s.node) + " " + over + ", which share a cable there"
-	case ofNodeRail:
-		if m.ByLink { // a port and a cable of its own to each neighbour
-			return "all traffic to and from " + name(s.node) + " " + over + " (what its ports share: a PCIe half, the adapter)"
+	case ofLack, ofHalf, ofPort, ofNodeRail:
+		part := map[extent]string{
+			ofLack: ", which it does not have", ofHalf: ", which share a PCIe half there",
+			ofPort:     ", which share a cable there",
+			ofNodeRail: " (its port, its cable, or what that is plugged into)",
+		}[s.extent]
+		if s.extent == ofNodeRail && m.ByLink { // a port and a cable of its own to each neighbour
+			part = " (what its ports share: a PCIe half, the adapter)"
 		}
-		return "all traffic to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
+		return "all traffic to and from " + name(s.node) + " " + over + part
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
 		return "all traffic to " + name(s.node) + " " + over + only(", but not what comes from it", back.touches)
@@ -726,8 +726,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)
 	var seen span
-	slow, reason, alone, apt, failed := 0, "", true, false, false
-	owns, says := map[steps.Code]int{}, map[steps.Code]string{}
+	slow, alone, failed := 0, true, false
 	for _, p := range covered {
 		c := m.At(p.What, p.Rail, p.From, p.To)
 		seen.add(float64(c.Value))
@@ -735,24 +734,8 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 			slow++
 		}
 		alone, failed = alone && c.Beside == 1, failed || c.Failed && (c.First == 0 || !bad(what, float64(c.First), e.Best))
-		if is := c.State == cause.State; c.Reason != "" && (reason == "" || is && !apt) {
-			apt = is
-			if reason = strings.TrimRight(c.Reason, ".?"); len(covered) > 1 { // of one it is said already
-				reason = m.nodes(p) + ": " + reason
-			}
-		}
-		if c.Code != "" && c.Code != steps.BelowLimit {
-			if owns[c.Code]++; owns[c.Code] == 1 {
-				says[c.Code] = m.nodes(p) + ": " + strings.TrimRight(c.Reason, ".?")
-			}
-		}
 	}
-	own := ""
-	for code, n := range owns {
-		if 2*n > len(covered) { // what a few say is theirs, and not what all have in common
-			own = "; " + says[code]
-		}
-	}
+	reason := m.reason(cause, covered)
 	figures := seen.words(what)
 	if alone && m.Conditions.Soft == "" {
 		figures += ", also alone"
@@ -763,11 +746,45 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	case cause.State == Unmeasured:
 		return cause.few + ", not measured or not usable: " + or(reason, "not tried")
 	case cause.State == Bad && slow == len(covered):
-		return fmt.Sprintf("%s, %s: %s%s%s", cause.few, rule(what, e.Best), figures, m.others(what), own)
+		return fmt.Sprintf("%s, %s: %s%s%s", cause.few, rule(what, e.Best), figures, m.others(what), m.common(covered))
 	case reason == "":
 		return cause.few + ": " + figures
 	}
 	return cause.few + ": " + reason
+}
+
+// reason is what the judge reported of the first figure in a cause's state; empty where it said nothing.
+func (m *Matrix) reason(cause Cause, covered []Place) (reason string) {
+	apt := false
+	for _, p := range covered {
+		c := m.At(p.What, p.Rail, p.From, p.To)
+		if is := c.State == cause.State; c.Reason != "" && (reason == "" || is && !apt) {
+			apt = is
+			if reason = strings.TrimRight(c.Reason, ".?"); len(covered) > 1 { // of one it is said already
+				reason = m.nodes(p) + ": " + reason
+			}
+		}
+	}
+	return reason
+}
+
+// common is the cause that most of the figures have by themselves.
+func (m *Matrix) common(covered []Place) (own string) {
+	owns, says := map[steps.Code]int{}, map[steps.Code]string{}
+	for _, p := range covered {
+		c := m.At(p.What, p.Rail, p.From, p.To)
+		if c.Code != "" && c.Code != steps.BelowLimit {
+			if owns[c.Code]++; owns[c.Code] == 1 {
+				says[c.Code] = m.nodes(p) + ": " + strings.TrimRight(c.Reason, ".?")
+			}
+		}
+	}
+	for code, n := range owns {
+		if 2*n > len(covered) { // what a few say is theirs, and not what all have in common
+			own = "; " + says[code]
+		}
+	}
+	return own
 }
 
 // crowded says of figures how they were bad and are good. Of less than four nodes no pair has another one next to it.

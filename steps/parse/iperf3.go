@@ -247,31 +247,7 @@ func iperf3JSON(text string) (Iperf3, error) {
 			v.Streams = len(c)
 		}
 	}
-	for _, i := range raw.Intervals {
-		for _, s := range i.Streams {
-			v.CwndBytes = max(v.CwndBytes, whole(s.Window))
-		}
-		// What is left behind the last whole one is a few milliseconds.
-		if i.Sum != nil && i.Sum.Bytes <= 0 && i.Sum.Bits <= 0 && i.Sum.Seconds > 0.5 {
-			v.Stopped += least(i.Sum.Seconds)
-		}
-	}
-	for _, s := range raw.End.Streams {
-		v.CwndBytes = max(v.CwndBytes, whole(s.Sender.Cwnd))
-		if s.Sender.Reorder != nil {
-			v.Reordered = max(v.Reordered, 0) + whole(*s.Sender.Reorder)
-		}
-		rate := s.Receiver.Bits
-		if rate == 0 {
-			rate = s.Sender.Bits
-		}
-		if rate == 0 {
-			rate = s.UDP.arrived()
-		}
-		if len(v.Each) < maxRows {
-			v.Each = append(v.Each, least(rate)/1e9)
-		}
-	}
+	v.streams(raw)
 	if s := raw.End.Sent; s != nil {
 		v.SentBytes, v.SentGbps, v.Seconds = least(s.Bytes), least(s.Bits)/1e9, least(s.Seconds)
 		v.SentSeconds = v.Seconds
@@ -297,6 +273,35 @@ func iperf3JSON(text string) (Iperf3, error) {
 		return v, fmt.Errorf("%w: iperf3 -J has no sums", ErrNoResult)
 	}
 	return v, nil
+}
+
+// streams takes what stands with each stream, at each interval and at the end.
+func (v *Iperf3) streams(raw iperf3Report) {
+	for _, i := range raw.Intervals {
+		for _, s := range i.Streams {
+			v.CwndBytes = max(v.CwndBytes, whole(s.Window))
+		}
+		// What is left behind the last whole one is a few milliseconds.
+		if i.Sum != nil && i.Sum.Bytes <= 0 && i.Sum.Bits <= 0 && i.Sum.Seconds > 0.5 {
+			v.Stopped += least(i.Sum.Seconds)
+		}
+	}
+	for _, s := range raw.End.Streams {
+		v.CwndBytes = max(v.CwndBytes, whole(s.Sender.Cwnd))
+		if s.Sender.Reorder != nil {
+			v.Reordered = max(v.Reordered, 0) + whole(*s.Sender.Reorder)
+		}
+		rate := s.Receiver.Bits
+		if rate == 0 {
+			rate = s.Sender.Bits
+		}
+		if rate == 0 {
+			rate = s.UDP.arrived()
+		}
+		if len(v.Each) < maxRows {
+			v.Each = append(v.Each, least(rate)/1e9)
+		}
+	}
 }
 
 // datagrams takes those of a UDP test: where a release has sums of both ends, what the receiver says.

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/railbench/railbench/steps/lazyregexp"
@@ -49,26 +50,29 @@ func Neighbors(text string) ([]Neighbor, error) {
 			return
 		}
 		n := &all[len(all)-1]
-		key, own = strings.CutPrefix(key, n.Link+".")
-		switch {
-		case !own:
-		case key == "chassis.name":
-			n.System = value
-		case key == "chassis.mac" || key == "chassis.local" || key == "chassis.ifname":
-			if n.System == "" {
-				n.System = value
-			}
-		case key == "port.ifname", key == "port.local", key == "port.descr" && n.Port == "", key == "port.mac" &&
-			n.Port == "":
-			n.Port = value
-		case key == "port.descr" && strings.Count(n.Port, ":") == 5:
-			n.Port = value // in place of an address
-		case key == "chassis.Bridge.enabled" && value == "on", key == "chassis.Router.enabled" && value == "on":
-			n.Forwards = true
+		if key, own = strings.CutPrefix(key, n.Link+"."); own {
+			n.take(key, value)
 		}
 	})
 	if len(all) == 0 {
 		return all, ErrNoResult
 	}
 	return all, nil
+}
+
+// take reads what lldpctl says of a neighbour by a key.
+func (n *Neighbor) take(key, value string) {
+	switch {
+	case key == "chassis.name":
+		n.System = value
+	case key == "chassis.mac" || key == "chassis.local" || key == "chassis.ifname":
+		n.System = cmp.Or(n.System, value)
+	case key == "port.ifname", key == "port.local", key == "port.descr" && n.Port == "", key == "port.mac" &&
+		n.Port == "":
+		n.Port = value
+	case key == "port.descr" && strings.Count(n.Port, ":") == 5:
+		n.Port = value // in place of an address
+	case key == "chassis.Bridge.enabled" && value == "on", key == "chassis.Router.enabled" && value == "on":
+		n.Forwards = true
+	}
 }

@@ -62,7 +62,6 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 	if l.expected == 0 && ahead {
 		l.expected = best.Gbps
 	}
-	lacks := l.expected - slow.Gbps
 	signs := l.signs()
 	// Where all rails are slow, a shared sign may still be the cause.
 	healthy := ahead && best.Gbps >= limits.WarnShare.Value()*l.expected
@@ -75,21 +74,13 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 	alone := !measured && slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
 		return p != slow.Pair && Alike(rig, p, slow.Pair)
 	})
-	at := slices.IndexFunc(signs, func(s symptom) bool {
-		return !s.shared && !s.weak && (s.takes == 0 && !(s.vague && alone) ||
-			s.takes > 0 && s.takes >= limits.TrafficExplains.High()*lacks)
-	})
-	if at < 0 && !ahead { // a part of the loss is better than nothing
-		at = slices.IndexFunc(signs, func(s symptom) bool {
-			return s.takes > 0 && s.takes >= limits.TrafficExplains.Low()*lacks
-		})
-	}
+	at := l.explaining(signs, alone, ahead)
 	c := Cause{Code: steps.BelowLimit, Text: NoCause + ". Run ib-reverse, and check pcie-errors and idle-rails"}
 	switch {
 	case at >= 0:
 		c = Cause{Code: signs[at].code, Text: signs[at].text, Known: true}
-		if part := signs[at].takes; part > 0 && part < limits.TrafficExplains.High()*lacks {
-			c.Beside = append(c.Beside, explains(signs[at], lacks))
+		if part := signs[at].takes; part > 0 && part < limits.TrafficExplains.High()*l.lacks() {
+			c.Beside = append(c.Beside, explains(signs[at], l.lacks()))
 		}
 	case ahead:
 		c = l.apart(best)
@@ -108,10 +99,28 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 			c.Beside = append(c.Beside, fmt.Sprintf("Not the cause: %s. Rail %d has the same and carries %s", s.is, best.No,
 				registry.Gbps(best.Gbps)))
 		default:
-			c.Beside = append(c.Beside, explains(s, lacks))
+			c.Beside = append(c.Beside, explains(s, l.lacks()))
 		}
 	}
 	return c
+}
+
+// lacks is how much less the rail carries than what is expected.
+func (l loss) lacks() float64 { return l.expected - l.Gbps }
+
+// explaining is the sign that explains a loss, by its number; -1 if none does. alone: no rail that is alike was
+// measured. ahead: another rail is faster.
+func (l loss) explaining(signs []symptom, alone, ahead bool) int {
+	at := slices.IndexFunc(signs, func(s symptom) bool {
+		return !s.shared && !s.weak && (s.takes == 0 && !(s.vague && alone) ||
+			s.takes > 0 && s.takes >= limits.TrafficExplains.High()*l.lacks())
+	})
+	if at < 0 && !ahead { // a part of the loss is better than nothing
+		at = slices.IndexFunc(signs, func(s symptom) bool {
+			return s.takes > 0 && s.takes >= limits.TrafficExplains.Low()*l.lacks()
+		})
+	}
+	return at
 }
 
 // explains says how much of what is missing a sign explains.

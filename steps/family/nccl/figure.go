@@ -171,25 +171,17 @@ func (t *collective) bar() bar {
 	return bar{none: "no limit is known for nodes cabled like this"}
 }
 
-// Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
-func (t *collective) Figure(traffic.Accounted) {
-	t.halves = t.countHalves()
-	code, why := steps.NotRDMA, t.tellSockets()
-	if why == "" {
-		code, why = t.tellHalves()
-	}
-	last := t.run.Rows[len(t.run.Rows)-1]
-	got := min(last.OutOfPlace.BusGBps, last.InPlace.BusGBps)
-	b, reach := t.bar(), t.reach()
-	most := float64(reach.Most()) / 8 // GB/s
+// show puts the figures of the largest size on record, of which got is the bus bandwidth, and the bytes of each half.
+func (t *collective) show(got float64, b bar) {
 	expected := &steps.Expected{From: "no expected range: " + b.none}
 	if b.none == "" {
 		expected = &steps.Expected{Min: new(b.limit.Value()), From: b.limit.Entry().Source}
-		if most > 0 {
-			expected.Max = new(registry.Round(most))
+		if reach := t.reach(); reach.Most() > 0 {
+			expected.Max = new(registry.Round(float64(reach.Most()) / 8))
 			expected.From += "; at most the " + reach.By("a node's")
 		}
 	}
+	last := t.run.Rows[len(t.run.Rows)-1]
 	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), registry.Round(got), "GB/s", expected)
 	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes),
 		registry.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
@@ -210,6 +202,34 @@ func (t *collective) Figure(traffic.Accounted) {
 			}
 		}
 	}
+}
+
+// share holds the bus bandwidth of nodes with several ports to its share of what those can carry.
+func (t *collective) share(got float64, b bar, reach limits.Reach) {
+	most := float64(reach.Most()) / 8 // GB/s
+	usual := most * limits.NCCLPorts.Value()
+	if got >= usual {
+		t.lead += fmt.Sprintf(", expected %.2f to %.2f", usual, most)
+		return
+	}
+	code, why := t.cause(8 * got)
+	t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth, expected at least %.2f. %s", got, usual, why)
+	t.rep.Explain("The vendor's limit for one port, %g, is taken in the same share for several: %.2f is the %s",
+		b.limit.Value(), most, reach.By("a node's"))
+}
+
+// Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
+func (t *collective) Figure(traffic.Accounted) {
+	t.halves = t.countHalves()
+	code, why := steps.NotRDMA, t.tellSockets()
+	if why == "" {
+		code, why = t.tellHalves()
+	}
+	last := t.run.Rows[len(t.run.Rows)-1]
+	got := min(last.OutOfPlace.BusGBps, last.InPlace.BusGBps)
+	b, reach := t.bar(), t.reach()
+	most := float64(reach.Most()) / 8 // GB/s
+	t.show(got, b)
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: registry.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
 		Memory: "VRAM",
@@ -241,15 +261,8 @@ func (t *collective) Figure(traffic.Accounted) {
 		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth is more than %.2f, the %s. Check "+
 			"the unit",
 			got, most, reach.By("a node's"))
-	case most > 0 && t.several() && got < most*limits.NCCLPorts.Value():
-		code, why := t.cause(8 * got)
-		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth, expected at least %.2f. %s",
-			got, most*limits.NCCLPorts.Value(), why)
-		t.rep.Explain("The vendor's limit for one port, %g, is taken in the same share for several: %.2f is the %s",
-			b.limit.Value(), most, reach.By("a node's"))
 	case most > 0 && t.several():
-		t.lead += fmt.Sprintf(", expected %.2f to %.2f",
-			most*limits.NCCLPorts.Value(), most)
+		t.share(got, b, reach)
 	default:
 		if t.lead += fmt.Sprintf(", expected at least %.4g", b.limit.Value()); most > 0 {
 			t.lead += fmt.Sprintf(" and at most %.2f", most)
