@@ -123,12 +123,27 @@ func (m Map) shape() Shape {
 	if len(m.Segments) == 0 {
 		return Unseen
 	}
-	next := map[int]map[int]bool{}
 	switched := 0
 	for _, s := range m.Segments {
 		if len(s) > 2 || m.switchOf(s) != "" {
 			switched++
 		}
+	}
+	switch {
+	case switched == len(m.Segments):
+		return Switch
+	case switched > 0:
+		return Mixed
+	case len(m.Rig.Nodes) == 2:
+		return Direct
+	}
+	return m.line()
+}
+
+// neighbours are the nodes that each node shares a segment with.
+func (m Map) neighbours() map[int]map[int]bool {
+	next := map[int]map[int]bool{}
+	for _, s := range m.Segments {
 		for _, a := range s {
 			for _, b := range s {
 				if a.Node != b.Node {
@@ -140,14 +155,12 @@ func (m Map) shape() Shape {
 			}
 		}
 	}
-	switch {
-	case switched == len(m.Segments):
-		return Switch
-	case switched > 0:
-		return Mixed
-	case len(m.Rig.Nodes) == 2:
-		return Direct
-	}
+	return next
+}
+
+// line is the shape of cables without a switch: a ring, a chain, or something else.
+func (m Map) line() Shape {
+	next := m.neighbours()
 	ends, middle := 0, 0
 	for _, n := range next {
 		switch len(n) {

@@ -186,16 +186,35 @@ func (c *Cell) acquits(at level, what steps.Measure, best float64) bool {
 	return is < at
 }
 
-// explain takes the suspect that explains most, and goes on with what is left, until nothing is. Of two that
-// explain as much it takes one that is liked: what another measure says already.
-func (m *Matrix) explain(at level, what steps.Measure, liked []suspect) (all []Cause, named []suspect) {
-	open := map[Place]bool{}
+// at are the places of a measure at a level.
+func (m *Matrix) at(at level, what steps.Measure) map[Place]bool {
+	all := map[Place]bool{}
 	m.Places(func(p Place, c *Cell) bool {
 		if p.What == what && levelOf(c) == at {
-			open[p] = true
+			all[p] = true
 		}
 		return true
 	})
+	return all
+}
+
+// strongest is the suspect that explains most, by its number; -1 if none explains more than one place, or one that is
+// known explains it.
+func strongest(suspects []suspect, open map[Place]bool, known func(suspect) bool) int {
+	best, most := -1, 1
+	for i, s := range suspects {
+		n := count(s, open)
+		if n > most || n == most && best >= 0 && known(s) && !known(suspects[best]) {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// explain takes the suspect that explains most, and goes on with what is left, until nothing is. Of two that
+// explain as much it takes one that is liked: what another measure says already.
+func (m *Matrix) explain(at level, what steps.Measure, liked []suspect) (all []Cause, named []suspect) {
+	open := m.at(at, what)
 	if len(open) == 0 {
 		return nil, nil
 	}
@@ -215,13 +234,7 @@ func (m *Matrix) explain(at level, what steps.Measure, liked []suspect) (all []C
 		if effort += len(open) * len(suspects); effort > mostEffort {
 			break
 		}
-		best, most := -1, 1
-		for i, s := range suspects {
-			n := count(s, open)
-			if n > most || n == most && best >= 0 && known(s) && !known(suspects[best]) {
-				best, most = i, n
-			}
-		}
+		best := strongest(suspects, open, known)
 		// What is all between two of more nodes is a pair's, where nothing else has named the node.
 		if best >= 0 && (len(m.Nodes) == 2 || known(suspects[best]) || !suspects[best].ofOnePair(open)) {
 			name(suspects[best])
@@ -621,6 +634,21 @@ func (m *Matrix) only(words string, what steps.Measure, at level, other func(Pla
 	return words
 }
 
+// part is what a node's part is called; over are its rails.
+func (m *Matrix) part(of extent, over string) string {
+	switch {
+	case of == ofNode && m.ByLink: // on a switch it has as many ways as there are nodes
+		return "over every rail (the node, or each of its cables)"
+	case of == ofNodeRail && m.ByLink: // a port and a cable of its own to each neighbour
+		return over + " (what its ports share: a PCIe half, the adapter)"
+	}
+	return map[extent]string{
+		ofNode: "over every rail", ofLack: over + ", which it does not have",
+		ofHalf: over + ", which share a PCIe half there", ofPort: over + ", which share a cable there",
+		ofNodeRail: over + " (its port, its cable, or what that is plugged into)",
+	}[of]
+}
+
 // name is what a suspect is called that explains figures at a level.
 func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 	only := func(words string, other func(Place) bool) string { return m.only(words, what, at, other) }
@@ -636,22 +664,8 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 			ofRail: m.whatever(), ofHalves: ", which share a PCIe half on " + m.each(),
 			ofPorts: ", which share a cable on " + m.each(),
 		}[s.extent]
-	case ofNode:
-		text := "all traffic to and from " + name(s.node) + " over every rail"
-		if m.ByLink { // on a switch it has as many ways as there are nodes
-			text += " (the node, or each of its cables)"
-		}
-		return text
-	case ofLack, ofHalf, ofPort, ofNodeRail:
-		part := map[extent]string{
-			ofLack: ", which it does not have", ofHalf: ", which share a PCIe half there",
-			ofPort:     ", which share a cable there",
-			ofNodeRail: " (its port, its cable, or what that is plugged into)",
-		}[s.extent]
-		if s.extent == ofNodeRail && m.ByLink { // a port and a cable of its own to each neighbour
-			part = " (what its ports share: a PCIe half, the adapter)"
-		}
-		return "all traffic to and from " + name(s.node) + " " + over + part
+	case ofNode, ofLack, ofHalf, ofPort, ofNodeRail:
+		return "all traffic to and from " + name(s.node) + " " + m.part(s.extent, over)
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
 		return "all traffic to " + name(s.node) + " " + over + only(", but not what comes from it", back.touches)

@@ -261,6 +261,20 @@ func (r *Report) ofRails() []Finding {
 // Verdict.Findings.
 const maxWords = 25
 
+// passed gives a verdict that passes its reason: what is said of it, and what was found. What a reason has no room for
+// is evidence.
+func passed(v *steps.Verdict, pass, found []string) {
+	var texts []string
+	for _, p := range pass {
+		texts = append(texts, Capital(p))
+	}
+	reason, left := sentences(append(texts, found...))
+	v.Reason = reason
+	for _, text := range left {
+		v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: text})
+	}
+}
+
 // Verdict puts the worst findings first. pass is what is said where nothing was
 // found amiss.
 func (r *Report) Verdict(pass ...string) steps.Verdict {
@@ -301,21 +315,10 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		}
 		v.Evidence = append([]steps.Evidence{{Name: steps.DecidedName, Value: said}}, v.Evidence...)
 	}
-	if v.Grade == steps.Pass {
-		var first []string
-		for _, p := range pass {
-			first = append(first, Capital(p))
-		}
-		texts = append(first, texts...)
-	}
 	v.ByHand = byHand && v.Grade > steps.Pass
 	v.Code, v.Codes = steps.Causes(codes)
 	if v.Grade == steps.Pass {
-		reason, left := sentences(texts)
-		v.Reason = reason
-		for _, text := range left {
-			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: text})
-		}
+		passed(&v, pass, texts)
 	} else {
 		var all []steps.Found
 		for _, f := range found {

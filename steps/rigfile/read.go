@@ -2,6 +2,7 @@ package rigfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -88,13 +89,10 @@ func checkRails(path string, src []byte, f File) error {
 // whose rails lead nowhere. Names matter only among [[node]]s, where links and rails use them.
 func checkNodes(path string, src []byte, f File) error {
 	several := len(f.Nodes) > 0
-	switch {
-	case several && (f.Here != Node{} || f.Peer != Node{}):
-		return fmt.Errorf("%s:%d: the file has [[node]] tables, and [here] or [peer] too: keep one of both",
-			path, lineOf(src, `\[\[\s*node`, 1))
-	case several && (len(f.Nodes) < 2 || len(f.Nodes) > steps.MostNodes):
-		return fmt.Errorf("%s:%d: a rig has from 2 to %d nodes, and the file %d",
-			path, lineOf(src, `\[\[\s*node`, 1), steps.MostNodes, len(f.Nodes))
+	if several {
+		if err := f.checkForm(); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, lineOf(src, `\[\[\s*node`, 1), err)
+		}
 	}
 	if f.Engine == Slurm {
 		if err := checkSlurm(path, src, f); err != nil {
@@ -115,18 +113,39 @@ func checkNodes(path string, src []byte, f File) error {
 		if n.Local {
 			local++
 		}
+		if err := n.check(table, f.Engine); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, line(), err)
+		}
 		switch {
-		case n.SSH == "" && !n.Local && f.Engine != Slurm:
-			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line(), table)
-		case n.SSH != "" && n.Local:
-			return fmt.Errorf("%s:%d: [%s] has both ssh and local: remove one of them", path, line(), table)
-		case hasControl(n.Name):
-			return fmt.Errorf("%s:%d: %s.name %q has a control character", path, line(), table, n.Name)
 		case local > 1 && !several:
 			return fmt.Errorf("%s:%d: here.local and peer.local: both nodes are this machine, and a rig has two", path, line())
 		case local > 1:
 			return fmt.Errorf("%s:%d: two nodes are local: one of them is this machine", path, line())
 		}
+	}
+	return nil
+}
+
+// checkForm checks a file with [[node]] tables.
+func (f File) checkForm() error {
+	switch {
+	case f.Here != Node{} || f.Peer != Node{}:
+		return errors.New("the file has [[node]] tables, and [here] or [peer] too: keep one of both")
+	case len(f.Nodes) < 2 || len(f.Nodes) > steps.MostNodes:
+		return fmt.Errorf("a rig has from 2 to %d nodes, and the file %d", steps.MostNodes, len(f.Nodes))
+	}
+	return nil
+}
+
+// check checks one node, whose table has a name.
+func (n Node) check(table, engine string) error {
+	switch {
+	case n.SSH == "" && !n.Local && engine != Slurm:
+		return fmt.Errorf("[%s] needs ssh = \"user@host\", or local = true", table)
+	case n.SSH != "" && n.Local:
+		return fmt.Errorf("[%s] has both ssh and local: remove one of them", table)
+	case hasControl(n.Name):
+		return fmt.Errorf("%s.name %q has a control character", table, n.Name)
 	}
 	return nil
 }

@@ -96,14 +96,35 @@ func (d Document) useless(c steps.Cell, k Known) (all []Problem) {
 	return all
 }
 
+// readyUnset says why the variable of a role's port is not set, if it has one.
+func readyUnset(role steps.Role, v known) (name, why string) {
+	name, ok := strings.CutPrefix(role.Ready.Port, "$")
+	if ok {
+		why, _ = v.unset(name, nil)
+	}
+	return name, why
+}
+
+// reviewed says what is wrong with a call of a command; empty where nothing is.
+func reviewed(call *syntax.CallExpr, role steps.Role) string {
+	if len(call.Args) == 0 {
+		return ""
+	}
+	switch word := call.Args[0].Lit(); {
+	case word == "eval":
+		return "what eval reads cannot be reviewed before it runs: the script gets every variable but programs and RUN"
+	case role.Interpreter == "" && slices.Contains(bashWords, word):
+		return word + " is bash's: the sh of a node may not know it"
+	}
+	return ""
+}
+
 // script looks at one script.
 func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	at := func(p syntax.Pos) (line, column int) { return d.inScript(b, p) }
-	if name, ok := strings.CutPrefix(role.Ready.Port, "$"); ok {
-		if why, _ := v.unset(name, nil); why != "" {
-			line, _ := d.position(b.info)
-			all = append(all, d.warning(line, 0, "ready=port:$%s: %s", name, why))
-		}
+	if name, why := readyUnset(role, v); why != "" {
+		line, _ := d.position(b.info)
+		all = append(all, d.warning(line, 0, "ready=port:$%s: %s", name, why))
 	}
 	if role.Interpreter != "" && role.Interpreter != "bash" {
 		return all
@@ -137,15 +158,9 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
-			if len(n.Args) > 0 && n.Args[0].Lit() == "eval" {
+			if why := reviewed(n, role); why != "" {
 				line, column := at(n.Pos())
-				all = append(all, d.warning(line, column,
-					"what eval reads cannot be reviewed before it runs: the script gets every variable but programs and RUN"))
-			}
-			if role.Interpreter == "" && len(n.Args) > 0 && slices.Contains(bashWords, n.Args[0].Lit()) {
-				line, column := at(n.Pos())
-				all = append(all,
-					d.warning(line, column, "%s is bash's: the sh of a node may not know it", n.Args[0].Lit()))
+				all = append(all, d.warning(line, column, "%s", why))
 			}
 		case *syntax.ParamExp:
 			if n.Param == nil || told[n.Param.Value] || !variableForm.Regexp().MatchString(n.Param.Value) {

@@ -571,16 +571,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	grade := steps.Fail
 	if err != nil {
-		if errors.Is(err, errUnarmed) || rootless(err) {
-			grade = steps.Inconclusive // nothing was begun, or it was cut off: the state of the change is unknown
-		}
-		if timed.Err() != nil {
-			// What was under way has its own words for being ended.
-			grade, err = steps.Inconclusive, context.Cause(timed)
-		}
-		if ctx.Err() != nil {
-			err = errors.New("interrupted")
-		}
+		grade, err = failed(ctx, timed, err)
 		t.tell("%s", err)
 	}
 	if forgotten, failed := t.withoutUnarmed(); failed != nil {
@@ -610,10 +601,32 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	case v == nil:
 		v = verdict(steps.ChangeRolledBack, grade, "%s", sentence(err))
 	}
+	t.rolledBack(v, left, kept)
+	return v, nil
+}
+
+// failed is how bad it is that a change failed, and why it did: what was under way has its own words for being ended.
+func failed(ctx, timed context.Context, err error) (steps.Grade, error) {
+	grade := steps.Fail
+	if errors.Is(err, errUnarmed) || rootless(err) {
+		grade = steps.Inconclusive // nothing was begun, or it was cut off: the state of the change is unknown
+	}
+	if timed.Err() != nil {
+		grade, err = steps.Inconclusive, context.Cause(timed)
+	}
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	return grade, err
+}
+
+// rolledBack adds to a change's verdict how its rollback went: what is left of the change, and where railbench lost
+// root meanwhile.
+func (t *transaction) rolledBack(v *steps.Verdict, left, kept []string) {
 	if left != nil {
 		v.Grade = steps.Fail
 		v.Reason += " Rollback failed: " + strings.Join(left, "; ") + ". Try again: " + t.s.o.UndoCommand() + "."
-		return v, nil
+		return
 	}
 	v.Reason += " " + sentence(errors.New(t.nodes()+" are as they were before"))
 	if kept != nil {
@@ -621,7 +634,6 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 			"again as root to remove what is left.",
 			strings.Join(kept, " and "), t.s.o.UndoCommand())
 	}
-	return v, nil
 }
 
 // withoutUnarmed takes the nodes off the journal's entry that refused to start their timer: there is nothing to roll

@@ -92,17 +92,23 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 		c.Beside = append(c.Beside, fmt.Sprintf("A second cause that leaves more than %s does not show until this one is "+
 			"fixed", registry.Gbps(slow.Gbps)))
 	}
+	c.Beside = append(c.Beside, l.beside(signs, at, best)...)
+	return c
+}
+
+// beside says what all signs but one are worth; best is a rail that is alike and faster.
+func (l loss) beside(signs []symptom, but int, best Rate) (all []string) {
 	for i, s := range signs {
 		switch {
-		case i == at:
+		case i == but:
 		case s.shared:
-			c.Beside = append(c.Beside, fmt.Sprintf("Not the cause: %s. Rail %d has the same and carries %s", s.is, best.No,
+			all = append(all, fmt.Sprintf("Not the cause: %s. Rail %d has the same and carries %s", s.is, best.No,
 				registry.Gbps(best.Gbps)))
 		default:
-			c.Beside = append(c.Beside, explains(s, l.lacks()))
+			all = append(all, explains(s, l.lacks()))
 		}
 	}
-	return c
+	return all
 }
 
 // lacks is how much less the rail carries than what is expected.

@@ -28,11 +28,41 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		return noNCCL(r, facts, rep)
 	}
 	unasked := unaskedNCCL(r, facts, rep)
-	here, peer := r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer)
+	alike, unknown := compareNCCL(r.Rig, registry.SortedNames(names), facts, rep)
+	if len(alike) == 0 && len(rep.Findings) == 0 {
+		if unknown == nil {
+			return rep.Skipped(steps.Unreadable, "nothing was compared: %s", strings.Join(unasked, "; "))
+		}
+		return rep.Skipped(steps.Unreadable, "the file name of %s shows no version on both nodes, so nothing was compared",
+			registry.And(unknown))
+	}
+	if r.Rig.InRing() {
+		for _, version := range registry.SortedNames(alike) {
+			if n, ok := limits.NCCLNumber(version); ok && n < limits.NCCLRingRelease {
+				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", limits.NCCLRingNeeds,
+					registry.List(alike[version]), version)
+			}
+		}
+	}
+	var same []string
+	for _, version := range registry.SortedNames(alike) {
+		same = append(same, registry.And(alike[version])+" "+version)
+	}
+	if unknown != nil {
+		same = append(same, "not compared: "+registry.And(unknown)+", whose file name shows no version")
+	}
+	return rep.Verdict("the same on both nodes: " + strings.Join(append(same, unasked...), "; "))
+}
+
+// compareNCCL reports what differs between the nodes, and returns what is alike, by version, and what says no version.
+func compareNCCL(
+	rig steps.Rig, names []string, facts [2]map[string]string, rep *registry.Report,
+) (alike map[string][]string, unknown []string) {
+	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	// The loader's and nccl-tests' are one file as a rule, and then one finding.
-	differs, alike := map[string][]string{}, map[string][]string{}
-	var unknown []string
-	for _, name := range registry.SortedNames(names) {
+	alike = map[string][]string{}
+	differs := map[string][]string{}
+	for _, name := range names {
 		a, b := facts[steps.Here]["nccl "+name], facts[steps.Peer]["nccl "+name]
 		switch {
 		case a == "" || b == "":
@@ -60,29 +90,7 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		rep.Add(steps.NCCLDiffers, steps.Fail, "NCCL differs between the nodes (%s): %s. Jobs fail (\"Mismatched NCCL "+
 			"version detected\"). Install one version on both", registry.And(differs[pair]), pair)
 	}
-	if len(alike) == 0 && len(rep.Findings) == 0 {
-		if unknown == nil {
-			return rep.Skipped(steps.Unreadable, "nothing was compared: %s", strings.Join(unasked, "; "))
-		}
-		return rep.Skipped(steps.Unreadable, "the file name of %s shows no version on both nodes, so nothing was compared",
-			registry.And(unknown))
-	}
-	if r.Rig.InRing() {
-		for _, version := range registry.SortedNames(alike) {
-			if n, ok := limits.NCCLNumber(version); ok && n < limits.NCCLRingRelease {
-				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", limits.NCCLRingNeeds,
-					registry.List(alike[version]), version)
-			}
-		}
-	}
-	var same []string
-	for _, version := range registry.SortedNames(alike) {
-		same = append(same, registry.And(alike[version])+" "+version)
-	}
-	if unknown != nil {
-		same = append(same, "not compared: "+registry.And(unknown)+", whose file name shows no version")
-	}
-	return rep.Verdict("the same on both nodes: " + strings.Join(append(same, unasked...), "; "))
+	return alike, unknown
 }
 
 // hasNCCL reports whether an NCCL was found on a node.

@@ -235,6 +235,20 @@ func sets(rig steps.Rig, e steps.End, s variable, why string) string {
 	return fmt.Sprintf("%s on %s sets %s=%s: %s", where, rig.NameOf(e), s.name, s.value, why)
 }
 
+// withoutRDMA reports whether a list of UCX's transports excludes RDMA: that is three families, each with variants as
+// rc_mlx5 and dc_x, and one name for all.
+func withoutRDMA(list string) bool {
+	list, without := strings.CutPrefix(list, "^")
+	named := strings.Split(list, ",")
+	has := func(t string) bool { return slices.Contains(named, t) }
+	every := has("all") || has("ib") || has("rc") && has("dc") && has("ud")
+	some := every || slices.ContainsFunc(named, func(t string) bool {
+		family, _, _ := strings.Cut(t, "_")
+		return family == "rc" || family == "dc" || family == "ud"
+	})
+	return without && every || !without && !some
+}
+
 // ucxHarm says what a setting does to programs that leave it as it is; empty where
 // that is nothing bad.
 func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
@@ -243,16 +257,7 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
 	case "UCX_NET_DEVICES":
 		return netDevicesHarm(rig, e, s.value, unset)
 	case "UCX_TLS":
-		list, without := strings.CutPrefix(s.value, "^")
-		named := strings.Split(list, ",")
-		has := func(t string) bool { return slices.Contains(named, t) }
-		// RDMA is three families, each with variants as rc_mlx5 and dc_x, and one name for all.
-		every := has("all") || has("ib") || has("rc") && has("dc") && has("ud")
-		some := every || slices.ContainsFunc(named, func(t string) bool {
-			family, _, _ := strings.Cut(t, "_")
-			return family == "rc" || family == "dc" || family == "ud"
-		})
-		if without && every || !without && !some {
+		if withoutRDMA(s.value) {
 			return steps.UCXRDMAOff, "it excludes RDMA, so NIXL uses TCP or shared memory" + unset
 		}
 	case "UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES":

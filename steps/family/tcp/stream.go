@@ -244,35 +244,38 @@ func (t *streamTest) whole() bool {
 	return lost+corrupt+cut == 0
 }
 
+// notOfRail says why what an end reports of a rail, by its place among those of the test, is not of the run that was
+// started.
+func (t *streamTest) notOfRail(i int, w parse.StreamWay) string {
+	const tool = "send"
+	want, counted := verify.Number(t.cell, *t.client, tool, "--streams")
+	block, sized := verify.Number(t.cell, *t.client, tool, "--bytes")
+	at, _, _ := strings.Cut(w.At, ":")
+	switch {
+	case at != t.addrs[i]:
+		return fmt.Sprintf("it is for %s, but rail %d has %s", w.At, t.numbers[i], t.addrs[i])
+	case w.Bytes <= 0 || w.Blocks <= 0 || w.Gbps <= 0 || w.Seconds <= 0:
+		return fmt.Sprintf("it reports %g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds,
+			t.numbers[i])
+	case counted && want > 0 && w.Streams > 0 && w.Streams != want:
+		return fmt.Sprintf("it reports %d streams, but %d were requested", w.Streams, want)
+	case sized && w.Bytes != w.Blocks*float64(block):
+		return fmt.Sprintf("%.0f blocks have %.0f bytes instead of %d each", w.Blocks, w.Bytes, block)
+	}
+	// It reports rates with six digits and times to the microsecond: what is further apart is not a rounding.
+	return verify.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001)
+}
+
 // notOfThisRun says why what the ends report is not of the run that was started: other addresses, streams, blocks or
 // a shorter time.
 func (t *streamTest) notOfThisRun() string {
-	const tool = "send"
-	want := 0
-	if n, ok := verify.Number(t.cell, *t.client, tool, "--streams"); ok {
-		want = n
-	}
-	block, sized := verify.Number(t.cell, *t.client, tool, "--bytes")
 	for _, s := range []parse.Stream{t.sent, t.got} {
 		if len(s.Ways) != len(t.addrs) {
 			return fmt.Sprintf("it reports %d addresses, but %d were requested", len(s.Ways), len(t.addrs))
 		}
 		var sum parse.StreamMoved
 		for i, w := range s.Ways {
-			at, _, _ := strings.Cut(w.At, ":")
-			switch {
-			case at != t.addrs[i]:
-				return fmt.Sprintf("it is for %s, but rail %d has %s", w.At, t.numbers[i], t.addrs[i])
-			case w.Bytes <= 0 || w.Blocks <= 0 || w.Gbps <= 0 || w.Seconds <= 0:
-				return fmt.Sprintf("it reports %g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds,
-					t.numbers[i])
-			case want > 0 && w.Streams > 0 && w.Streams != want:
-				return fmt.Sprintf("it reports %d streams, but %d were requested", w.Streams, want)
-			case sized && w.Bytes != w.Blocks*float64(block):
-				return fmt.Sprintf("%.0f blocks have %.0f bytes instead of %d each", w.Blocks, w.Bytes, block)
-			}
-			// It reports rates with six digits and times to the microsecond: what is further apart is not a rounding.
-			if why := verify.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
+			if why := t.notOfRail(i, w); why != "" {
 				return why
 			}
 			sum.Bytes, sum.Blocks = sum.Bytes+w.Bytes, sum.Blocks+w.Blocks
