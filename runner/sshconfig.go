@@ -104,28 +104,33 @@ func sshIncludes(line string) (paths []string, err error) {
 		if strings.ContainsAny(one, "$%'\\[") || strings.HasPrefix(one, "~") && !strings.HasPrefix(one, "~/") {
 			return nil, alone(one)
 		}
-		if rest, ok := strings.CutPrefix(one, "~/"); ok || !filepath.IsAbs(one) {
-			home, err := sshHome()
-			if err != nil {
-				return nil, fmt.Errorf("include %s: %w", one, err)
-			}
-			if ok {
-				one = filepath.Join(home, rest)
-			} else {
-				one = filepath.Join(home, ".ssh", one)
-			}
-		}
-		found, err := filepath.Glob(one)
+		found, err := included(one)
 		if err != nil {
 			return nil, fmt.Errorf("include %s: %w", one, err)
 		}
-		found = slices.DeleteFunc(found, func(name string) bool {
-			info, err := os.Stat(name)
-			return err == nil && info.IsDir()
-		})
 		paths = append(paths, found...)
 	}
 	return paths, nil
+}
+
+// included are the files that one word of an Include names.
+func included(word string) ([]string, error) {
+	if rest, ok := strings.CutPrefix(word, "~/"); ok || !filepath.IsAbs(word) {
+		home, err := sshHome()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			word = filepath.Join(home, rest)
+		} else {
+			word = filepath.Join(home, ".ssh", word)
+		}
+	}
+	found, err := filepath.Glob(word)
+	return slices.DeleteFunc(found, func(name string) bool {
+		info, err := os.Stat(name)
+		return err == nil && info.IsDir()
+	}), err
 }
 
 // cutBlank cuts a text at its first blank.

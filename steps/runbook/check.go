@@ -35,9 +35,8 @@ func Check(t steps.Tutorial, c steps.Catalog) error {
 // A mistake is what an attribute of a cell names, and what is not there.
 type mistake struct{ attribute, text string }
 
-// misnamed looks for what a cell names in the catalog and in the tutorial: other cells,
-// too.
-func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake) {
+// misnamedCells looks for the other cells that a cell names.
+func misnamedCells(t steps.Tutorial, cell steps.Cell) (all []mistake) {
 	add := func(attribute, format string, args ...any) {
 		all = append(all, mistake{attribute, fmt.Sprintf(format, args...)})
 	}
@@ -51,12 +50,24 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	if u := cell.Change.Undoes; u != "" && u != steps.Everything && !changes(u, false) {
 		add("undoes", "undoes=%s names no cell that changes anything", u)
 	}
-	own := cell.Own
 	for _, id := range cell.Pairs {
-		own = "" // what it says is shown, and what it names is done
 		if x, ok := t.Cell(id); !ok || len(x.Roles) == 0 || !x.EachRail {
 			add("pairs", "pairs= names %q, and that is not a cell that measures each rail%s", id, steps.DidYouMean(id, t.IDs()))
 		}
+	}
+	return all
+}
+
+// misnamed looks for what a cell names in the catalog and in the tutorial: other cells,
+// too.
+func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake) {
+	all = misnamedCells(t, cell)
+	add := func(attribute, format string, args ...any) {
+		all = append(all, mistake{attribute, fmt.Sprintf(format, args...)})
+	}
+	own := cell.Own
+	if cell.Pairs != nil {
+		own = "" // what it says is shown, and what it names is done
 	}
 	if near, bad := unregistered(c.Own, own); bad {
 		add("cell", "railbench does no %q%s", own, near)

@@ -706,6 +706,27 @@ func (r *run) one(ctx context.Context, rig steps.Rig, pair int, role steps.Role,
 	return r.ask(ctx, rig, role, e, asked, seen)
 }
 
+// live shows what a script has printed as a table, where the cell's parser has one, each time that it prints more.
+func (r *run) live(said *spoken) func(runner.Line) {
+	live := r.s.o.Catalog.Live[r.cell.Parser]
+	var shown time.Time // when it was last called, by the node's clock
+	return func(line runner.Line) {
+		if live == nil || r.held != nil || line.Stream != runner.Stdout || !said.worth(line.At.Sub(shown)) {
+			return
+		}
+		shown = line.At
+		var t steps.Table
+		ok := false
+		if d := contain("the live table of "+r.cell.Parser, func() { t, ok = live(said.stdout.String()) }); d != nil {
+			live = nil // the next line would break it off again
+			r.defect(d)
+		}
+		if ok {
+			r.s.out.put(steps.CellMeasured{Run: r.id, Cell: r.cell.ID, Table: t})
+		}
+	}
+}
+
 // ask is one with the script as it is.
 func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.End,
 	asked runner.Script, seen func(runner.Line),
@@ -714,11 +735,10 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 	var said spoken
 	node := rig.At(e).Name
 	lesson := r.cell.Probed() && !role.Probe // what is judged is the probe's
-	live := r.s.o.Catalog.Live[r.cell.Parser]
-	if lesson {
-		live = nil
+	show := func(runner.Line) {}
+	if !lesson {
+		show = r.live(&said)
 	}
-	var shown time.Time // when it was last called, by the node's clock
 	exit, err := r.node(rig, e).Run(ctx, asked, func(line runner.Line) {
 		kind := steps.FromStdout
 		if line.Stream == runner.Stderr {
@@ -735,18 +755,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 		if seen != nil {
 			seen(line)
 		}
-		if live != nil && r.held == nil && line.Stream == runner.Stdout && said.worth(line.At.Sub(shown)) {
-			shown = line.At
-			var t steps.Table
-			ok := false
-			if d := contain("the live table of "+r.cell.Parser, func() { t, ok = live(said.stdout.String()) }); d != nil {
-				live = nil // the next line would break it off again
-				r.defect(d)
-			}
-			if ok {
-				r.s.out.put(steps.CellMeasured{Run: r.id, Cell: r.cell.ID, Table: t})
-			}
-		}
+		show(line)
 	})
 	out.Exit, out.Ran, out.Text, out.Cut = exit, err == nil, said.both.String(), said.cut
 	out.Complaint = lastLine(said.stderr.String())

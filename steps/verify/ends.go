@@ -84,51 +84,66 @@ func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 	return f, false
 }
 
+// stopped is what happened to a run from outside.
+func stopped(s steps.Stage) (f registry.Finding, ok bool) {
+	switch {
+	case s.Restarted != nil:
+		return finding(steps.NodeRestarted, steps.Inconclusive,
+			"%s restarted during the test. Wait until it is up again, then rerun",
+			registry.And(s.Restarted))
+	case s.Service != "":
+		return finding(steps.ServiceEnded, steps.Inconclusive, "%s. Rerun the test", s.Service)
+	case s.Halted != "":
+		return finding(steps.TestStalled, steps.Inconclusive,
+			"%s. Find what stopped it (a debugger, kill -STOP), then rerun", s.Halted)
+	}
+	return f, false
+}
+
+// ended is what an end's status says of it.
+func ended(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
+	switch o.Exit.Code {
+	case killed:
+		return finding(steps.ProgramKilled, steps.Inconclusive,
+			"%s was killed (exit %d), perhaps for lack of memory. Check dmesg", whose(rig, o), killed)
+	case segfault:
+		return finding(steps.ProgramCrashed, steps.Fail,
+			"%s crashed (exit %d, segmentation fault). Check its last lines and dmesg",
+			whose(rig, o), segfault)
+	case illegal:
+		return finding(steps.ProgramForeign, steps.Fail,
+			"%s used an instruction that its processor does not have (exit %d). Build it "+
+				"on that node", whose(rig, o), illegal)
+	case busError:
+		return finding(steps.MemoryNotGiven, steps.Inconclusive,
+			"%s ended with a bus error (exit %d): mapped memory was not available. Check "+
+				"/dev/shm (df), huge pages, and dmesg", whose(rig, o), busError)
+	}
+	if o.Exit.Code != 0 {
+		if f, ok := unable(rig, o); ok {
+			return f, true
+		}
+	}
+	if signal := signals[o.Exit.Code-128]; signal != "" {
+		return finding(steps.ProgramKilled, steps.Inconclusive,
+			"%s was ended by a signal (exit %d, %s), not by railbench. Rerun the test", whose(rig, o), o.Exit.Code, signal)
+	}
+	return f, false
+}
+
 // First is what ended a run first, as far as that shows without a word of the tools: an end that a user killed, a
 // link that went down, a limit that was too short for what was asked. What both ends print after that follows from
 // it. ok is false where none of it happened.
 func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Finding, ok bool) {
-	if s.Restarted != nil {
-		return finding(steps.NodeRestarted, steps.Inconclusive,
-			"%s restarted during the test. Wait until it is up again, then rerun",
-			registry.And(s.Restarted))
-	}
-	if s.Service != "" {
-		return finding(steps.ServiceEnded, steps.Inconclusive, "%s. Rerun the test", s.Service)
-	}
-	if s.Halted != "" {
-		return finding(steps.TestStalled, steps.Inconclusive,
-			"%s. Find what stopped it (a debugger, kill -STOP), then rerun", s.Halted)
+	if f, ok := stopped(s); ok {
+		return f, true
 	}
 	for _, o := range s.Outputs {
 		if !o.Ran || o.Exit.Why != runner.Ended {
 			continue
 		}
-		switch o.Exit.Code {
-		case killed:
-			return finding(steps.ProgramKilled, steps.Inconclusive,
-				"%s was killed (exit %d), perhaps for lack of memory. Check dmesg", whose(rig, o), killed)
-		case segfault:
-			return finding(steps.ProgramCrashed, steps.Fail,
-				"%s crashed (exit %d, segmentation fault). Check its last lines and dmesg",
-				whose(rig, o), segfault)
-		case illegal:
-			return finding(steps.ProgramForeign, steps.Fail,
-				"%s used an instruction that its processor does not have (exit %d). Build it "+
-					"on that node", whose(rig, o), illegal)
-		case busError:
-			return finding(steps.MemoryNotGiven, steps.Inconclusive,
-				"%s ended with a bus error (exit %d): mapped memory was not available. Check "+
-					"/dev/shm (df), huge pages, and dmesg", whose(rig, o), busError)
-		}
-		if o.Exit.Code != 0 {
-			if f, ok := unable(rig, o); ok {
-				return f, true
-			}
-		}
-		if signal := signals[o.Exit.Code-128]; signal != "" {
-			return finding(steps.ProgramKilled, steps.Inconclusive,
-				"%s was ended by a signal (exit %d, %s), not by railbench. Rerun the test", whose(rig, o), o.Exit.Code, signal)
+		if f, ok := ended(rig, o); ok {
+			return f, true
 		}
 	}
 	// A node that was lost in the middle: that the other end then reached its limit, or complained of the connection,

@@ -127,6 +127,24 @@ type outlier struct {
 	value, usual float64
 }
 
+// usual is the value that most have of a port's rail and those that it meets; met are their ports.
+func (l Line) usual(p traffic.Port, r steps.Rail, of func(steps.Rail) float64) (usual float64, met []traffic.Port) {
+	usual = of(r)
+	times := map[float64]int{usual: 1}
+	for _, q := range l.Ports {
+		if other, ok := rail(l.Rig, q); ok && q.Node != p.Node && of(other) > 0 && steps.Meet(r, other) {
+			met = append(met, q)
+			times[of(other)]++
+		}
+	}
+	for value, n := range times {
+		if n > times[usual] || n == times[usual] && value > usual {
+			usual = value
+		}
+	}
+	return usual, met
+}
+
 // outliers finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that
 // are as frequent the larger.
 func (l Line) outliers(of func(steps.Rail) float64) (all []outlier) {
@@ -135,19 +153,7 @@ func (l Line) outliers(of func(steps.Rail) float64) (all []outlier) {
 		if !ok || of(r) == 0 {
 			continue
 		}
-		times, usual := map[float64]int{of(r): 1}, of(r)
-		var met []traffic.Port
-		for _, q := range l.Ports {
-			if other, ok := rail(l.Rig, q); ok && q.Node != p.Node && of(other) > 0 && steps.Meet(r, other) {
-				met = append(met, q)
-				times[of(other)]++
-			}
-		}
-		for value, n := range times {
-			if n > times[usual] || n == times[usual] && value > usual {
-				usual = value
-			}
-		}
+		usual, met := l.usual(p, r, of)
 		if of(r) == usual {
 			continue
 		}

@@ -189,24 +189,15 @@ func (sh *Shell) parse(text, name string) (*syntax.File, error) {
 // owner look into the host's stat. Background jobs get what kill needs, and cases and patterns
 // what makes them quick.
 func contain(node syntax.Node) error {
-	// Found first and rewritten afterwards: a rewritten statement would be walked into again.
 	var err error
-	var background, pipes, cases []*syntax.Stmt
+	var found statements
 	var calls []*syntax.CallExpr
 	names := false // patterns are to be taken for names
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			quickRead(n)
-			if n.Background {
-				background = append(background, n)
-			}
-			if b, ok := n.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
-				pipes = append(pipes, n)
-			}
-			if _, ok := n.Cmd.(*syntax.CaseClause); ok {
-				cases = append(cases, n)
-			}
+			found.add(n)
 		case *syntax.CallExpr:
 			calls = append(calls, n)
 			names = names || forbidsGlobs(n)
@@ -233,19 +224,39 @@ func contain(node syntax.Node) error {
 			quickGlobs(c)
 		}
 	}
-	for _, st := range cases {
+	found.rewrite()
+	return err
+}
+
+// Statements that are rewritten, by what they are. They are found first and rewritten afterwards: a rewritten
+// statement would be walked into again.
+type statements struct{ background, pipes, cases []*syntax.Stmt }
+
+func (s *statements) add(n *syntax.Stmt) {
+	if n.Background {
+		s.background = append(s.background, n)
+	}
+	if b, ok := n.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+		s.pipes = append(s.pipes, n)
+	}
+	if _, ok := n.Cmd.(*syntax.CaseClause); ok {
+		s.cases = append(s.cases, n)
+	}
+}
+
+func (s *statements) rewrite() {
+	for _, st := range s.cases {
 		if quick := quickCase(st.Cmd.(*syntax.CaseClause)); quick != nil {
 			st.Cmd = quick
 		}
 	}
 	// Pipes before jobs: a pipeline in the background is a job whose inside is rewritten already.
-	for _, st := range pipes {
+	for _, st := range s.pipes {
 		trackPipe(st)
 	}
-	for _, st := range background {
+	for _, st := range s.background {
 		trackJob(st)
 	}
-	return err
 }
 
 // Interpreter makes what interprets texts in the node, with nothing of the host in it: every

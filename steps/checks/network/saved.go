@@ -73,13 +73,51 @@ func planKept(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	return p
 }
 
+// What is known of the addresses of rails and bonds: how many a configuration has, of rails and of bonds, and which may
+// be in a file that was closed to this user.
+type savedAddresses struct {
+	saved, bonds int
+	closed       string
+}
+
+// judge looks where an address is saved.
+func (s *savedAddresses) judge(rig steps.Rig, e steps.End, f map[string]string, k keptAddr, rep *registry.Report) {
+	node, where := rig.NameOf(e), f[k.String()+" is in"]
+	rep.ShowAt(node, fmt.Sprintf("%s of %s is saved in", k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
+	switch {
+	case where == "":
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read which configuration sets %s of %s on %s",
+			k.addr, k.dev.Name, node)
+	case where != "nothing":
+		s.saved++
+		s.bonds += min(1, len(k.dev.BondMode))
+	case f["does not answer"] != "":
+		rep.At(rig, e, steps.ManagerSilent, steps.Inconclusive, "%s of %s on %s is in no file, and %s does not respond, "+
+			"so its profiles are unknown", k.addr, k.dev.Name, node, f["does not answer"])
+	case f[k.String()+" only now"] != "":
+		rep.At(rig, e, steps.NoAutoconnect, steps.Warn, "%s of %s on %s comes from %s, which does not start at boot. "+
+			"Run: nmcli connection modify NAME connection.autoconnect yes", k.addr, k.dev.Name, node, f[k.String()+" only "+
+			"now"])
+		rep.Explain("That profile is in memory only, or has no autoconnect")
+	case !k.dev.Up || !k.dev.Carrier:
+		// A profile is in force only with a link.
+	case f["only root may read"] != "nothing":
+		s.closed = fmt.Sprintf("%s of %s on %s is in no configuration that this user may read; only root reads %s", k.addr,
+			k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
+	default:
+		rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, f["configured by"]))
+		rep.Decide(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name))
+	}
+}
+
 // judgeRebootSafe: each rail's address, or its bond's, is in a configuration that a boot
 // reads.
 // An address in no file is SKIPPED, not WARN, where files were closed to this user: any of them may
 // have it.
 func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
-	saved, bonds, closed, without, mtus := 0, 0, "", 0, 0
+	var s savedAddresses
+	without, mtus := 0, 0
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		if said := f["netplan refuses"]; said != "" {
@@ -97,32 +135,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 			continue
 		}
 		for _, k := range kept(rig.At(e)) {
-			where := f[k.String()+" is in"]
-			rep.ShowAt(node, fmt.Sprintf("%s of %s is saved in", k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
-			switch {
-			case where == "":
-				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read which configuration sets %s of %s on %s",
-					k.addr, k.dev.Name, node)
-			case where != "nothing":
-				saved++
-				bonds += min(1, len(k.dev.BondMode))
-			case f["does not answer"] != "":
-				rep.At(rig, e, steps.ManagerSilent, steps.Inconclusive, "%s of %s on %s is in no file, and %s does not respond, "+
-					"so its profiles are unknown", k.addr, k.dev.Name, node, f["does not answer"])
-			case f[k.String()+" only now"] != "":
-				rep.At(rig, e, steps.NoAutoconnect, steps.Warn, "%s of %s on %s comes from %s, which does not start at boot. "+
-					"Run: nmcli connection modify NAME connection.autoconnect yes", k.addr, k.dev.Name, node, f[k.String()+" only "+
-					"now"])
-				rep.Explain("That profile is in memory only, or has no autoconnect")
-			case !k.dev.Up || !k.dev.Carrier:
-				// A profile is in force only with a link.
-			case f["only root may read"] != "nothing":
-				closed = fmt.Sprintf("%s of %s on %s is in no configuration that this user may read; only root reads %s", k.addr,
-					k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
-			default:
-				rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, by))
-				rep.Decide(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name))
-			}
+			s.judge(rig, e, f, k, rep)
 		}
 		mtus += savedMTUs(rig, e, f, rep)
 	}
@@ -137,18 +150,18 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 		code = steps.ManagerUnknown
 		skipped = "Neither node has NetworkManager, systemd-networkd, netplan or ifupdown, so what sets their addresses is " +
 			"unknown."
-	case closed != "":
+	case s.closed != "":
 		code = steps.NeedsRoot
-		skipped = registry.Sentences([]string{registry.Capital(closed)})
-	case saved == 0:
+		skipped = registry.Sentences([]string{registry.Capital(s.closed)})
+	case s.saved == 0:
 		code = steps.CannotRun
 		skipped = "No rail with a link has an address that a configuration could set."
 	}
 	of := "rails"
-	if bonds > 0 {
+	if s.bonds > 0 {
 		of = "rails and their bonds"
 	}
-	lead := fmt.Sprintf("%s of %s are saved in a configuration and survive a reboot", registry.Count(saved, "address",
+	lead := fmt.Sprintf("%s of %s are saved in a configuration and survive a reboot", registry.Count(s.saved, "address",
 		"addresses"), of)
 	if mtus > 0 {
 		lead += fmt.Sprintf("; so do the MTUs of %s", registry.Count(mtus, "interface", "interfaces"))

@@ -276,15 +276,8 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
 	return "", ""
 }
 
-// netDevicesHarm is for UCX_NET_DEVICES: a list of devices with their ports, or all.
-// A name without a port may be an interface, for TCP.
-func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code, string) {
-	if list == "all" || list == "" {
-		return "", ""
-	}
-	var gone, bare []string
-	named := 0
-	list, without := strings.CutPrefix(list, "^") // all but these; a UCX that doesn't know ^ finds none of them
+// netDevices are the devices of a list: how many rails they name, which are not on the node, and which have no port.
+func netDevices(rig steps.Rig, e steps.End, list string) (named int, gone, bare []string) {
 	for device := range strings.SplitSeq(list, ",") {
 		dev, port, ported := strings.Cut(device, ":")
 		is := func(x steps.Rail) bool {
@@ -303,6 +296,17 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code,
 			gone = append(gone, device)
 		}
 	}
+	return named, gone, bare
+}
+
+// netDevicesHarm is for UCX_NET_DEVICES: a list of devices with their ports, or all.
+// A name without a port may be an interface, for TCP.
+func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code, string) {
+	if list == "all" || list == "" {
+		return "", ""
+	}
+	list, without := strings.CutPrefix(list, "^") // all but these; a UCX that doesn't know ^ finds none of them
+	named, gone, bare := netDevices(rig, e, list)
 	switch {
 	case without && named == 0:
 		return "", ""

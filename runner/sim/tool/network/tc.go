@@ -102,6 +102,29 @@ func setQueue(c *host.Call, args []string) int {
 	return code
 }
 
+// setQueueOption sets one of a discipline's settings; why is what tc says where it doesn't know it.
+func setQueueOption(q *net.Queue, kind, name, value string) (why string) {
+	ok := false
+	switch {
+	case kind == "netem" && name == "delay":
+		q.Delay, ok = parseTcTime(value)
+	case kind == "netem" && (name == "loss" || name == "corrupt"):
+		var share float64
+		share, ok = percent(value)
+		q.Loss = 1 - (1-q.Loss)*(1-share) // what is corrupt fails its checksum, and is lost
+	case name == "rate":
+		q.Rate, ok = bitRate(value)
+	case name == "limit" || kind == "tbf" && slices.Contains([]string{"burst", "latency"}, name):
+		ok = value != ""
+	default:
+		return fmt.Sprintf("What is \"%s\"?", name)
+	}
+	if !ok {
+		return fmt.Sprintf("Illegal \"%s\"", name)
+	}
+	return ""
+}
+
 // queueOf reads a discipline's kind and its settings; why is what tc says where it doesn't know them.
 func queueOf(words []string) (q net.Queue, why string) {
 	kind := first(words)
@@ -121,23 +144,8 @@ func queueOf(words []string) (q net.Queue, why string) {
 			words = words[1:]
 			value = first(words[1:])
 		}
-		ok := false
-		switch {
-		case kind == "netem" && name == "delay":
-			q.Delay, ok = parseTcTime(value)
-		case kind == "netem" && (name == "loss" || name == "corrupt"):
-			var share float64
-			share, ok = percent(value)
-			q.Loss = 1 - (1-q.Loss)*(1-share) // what is corrupt fails its checksum, and is lost
-		case name == "rate":
-			q.Rate, ok = bitRate(value)
-		case name == "limit" || kind == "tbf" && slices.Contains([]string{"burst", "latency"}, name):
-			ok = value != ""
-		default:
-			return q, fmt.Sprintf("What is \"%s\"?", name)
-		}
-		if !ok {
-			return q, fmt.Sprintf("Illegal \"%s\"", name)
+		if why := setQueueOption(&q, kind, name, value); why != "" {
+			return q, why
 		}
 		if name != "limit" {
 			text = append(text, strings.Replace(name, "latency", "lat", 1)+" "+value)
