@@ -87,34 +87,17 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 	if err := slurmConfigured(); err != nil {
 		return Allocation{}, fmt.Errorf("%w: %s", err, confHint)
 	}
-	// The job is found by this name if salloc ended before it printed the number.
-	p := &pending{name: "railbench-" + rand.Text()}
-	cmd := exec.Command("salloc", "--partition="+partition, "--nodes="+strconv.Itoa(nodes), "--exclusive", "--job-name="+
-		p.name,
-		"sh", "-c", keeper)
-	cmd.Env = slurmEnv(os.Environ())
-	// In a session of its own: a ctrl+c in the terminal is railbench's, which gives the nodes back last.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	var err error
-	if p.stdin, err = cmd.StdinPipe(); err != nil {
-		return Allocation{}, err
-	}
-	cmd.Stderr = &p.said
-	out, err := cmd.StdoutPipe()
+	p, out, err := request(partition, nodes)
 	if err != nil {
 		return Allocation{}, err
 	}
-	if err := cmd.Start(); err != nil {
-		return Allocation{}, fmt.Errorf("ask Slurm for nodes: %w", err)
-	}
-	p.cmd, p.ended = cmd, make(chan struct{})
 	first := make(chan string, 1)
 	go func() {
 		defer close(p.ended)
 		line, _ := bufio.NewReader(io.LimitReader(out, 1<<16)).ReadString('\n') // its end says the same as an error
 		first <- line
 		_, _ = io.Copy(io.Discard, out) // it says nothing more
-		_ = cmd.Wait()                  // what it said says why
+		_ = p.cmd.Wait()                // what it said says why
 	}()
 	a := Allocation{release: sync.OnceValue(p.release)}
 	givenUp := func() error {
@@ -148,6 +131,29 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 		return Allocation{}, errors.Join(err, a.Release())
 	}
 	return a, nil
+}
+
+// request starts a salloc; out is what it prints.
+func request(partition string, nodes int) (p *pending, out io.Reader, err error) {
+	// The job is found by this name if salloc ended before it printed the number.
+	p = &pending{name: "railbench-" + rand.Text(), ended: make(chan struct{})}
+	p.cmd = exec.Command("salloc", "--partition="+partition, "--nodes="+strconv.Itoa(nodes), "--exclusive", "--job-name="+
+		p.name,
+		"sh", "-c", keeper)
+	p.cmd.Env = slurmEnv(os.Environ())
+	// In a session of its own: a ctrl+c in the terminal is railbench's, which gives the nodes back last.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	p.cmd.Stderr = &p.said
+	if out, err = p.cmd.StdoutPipe(); err != nil {
+		return nil, nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, nil, fmt.Errorf("ask Slurm for nodes: %w", err)
+	}
+	return p, out, nil
 }
 
 // A pending is what Slurm was asked for, given or not.

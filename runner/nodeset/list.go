@@ -27,8 +27,7 @@ func (r reader) read(list string) ([]string, error) {
 	case strings.TrimSpace(list) == "":
 		return nil, errors.New("the list is empty: it reads a,b,c or spark-[01-04] or @group")
 	}
-	var all []string // with "" in place of what was taken away
-	at := map[string]int{}
+	p := picked{at: map[string]int{}}
 	without, made := false, 0
 	for list != "" {
 		word, op, rest, err := cut(list)
@@ -50,17 +49,8 @@ func (r reader) read(list string) ([]string, error) {
 		if made += len(names); made > effort {
 			return nil, errMany
 		}
-		for _, name := range names {
-			i, there := at[name]
-			switch {
-			case without && there:
-				all[i] = ""
-				delete(at, name)
-			case !without && !there:
-				at[name], all = len(all), append(all, name)
-			}
-		}
-		if len(at) > Most {
+		p.put(names, without)
+		if len(p.at) > Most {
 			return nil, errMany
 		}
 		without = op == '!'
@@ -68,7 +58,26 @@ func (r reader) read(list string) ([]string, error) {
 	if without {
 		return nil, errors.New(`"!" has nothing on its right`)
 	}
-	return slices.DeleteFunc(all, func(name string) bool { return name == "" }), nil
+	return slices.DeleteFunc(p.all, func(name string) bool { return name == "" }), nil
+}
+
+// What was picked of a list: each name once, with "" in place of what was taken away.
+type picked struct {
+	all []string
+	at  map[string]int
+}
+
+func (p *picked) put(names []string, without bool) {
+	for _, name := range names {
+		i, there := p.at[name]
+		switch {
+		case without && there:
+			p.all[i] = ""
+			delete(p.at, name)
+		case !without && !there:
+			p.at[name], p.all = len(p.all), append(p.all, name)
+		}
+	}
 }
 
 // cut takes the first word off a list, and the operator behind it; 0 at the end. A blank is a

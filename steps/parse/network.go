@@ -137,6 +137,11 @@ func (p *Ping) take(line string, isError bool) {
 			p.TTL = v
 		}
 	}
+	p.complaint(line, isError)
+}
+
+// complaint keeps a line that is an error, or an answer of another one.
+func (p *Ping) complaint(line string, isError bool) {
 	from := pingAnswer.Regexp().FindStringSubmatch(line)
 	other := from != nil && p.Addr != "" && from[1] != p.Addr
 	if (other || pingStrange.Regexp().MatchString(line)) && len(p.Strange) < maxErrors {

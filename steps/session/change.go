@@ -209,17 +209,11 @@ func (t *transaction) whole(ctx context.Context) (*steps.Verdict, error) {
 	if err := t.collect(); err != nil {
 		return nil, err
 	}
-	if v, err := t.refused(ctx); v != nil || err != nil {
-		return v, err
-	}
-	if v, err := t.ask(ctx, steps.ChangeQuestion{}); v != nil || err != nil {
-		return v, err
-	}
-	if v, err := t.root(ctx); v != nil || err != nil {
-		return v, err
-	}
-	if v, err := t.again(ctx); v != nil || err != nil {
-		return v, err
+	asks := func(ctx context.Context) (*steps.Verdict, error) { return t.ask(ctx, steps.ChangeQuestion{}) }
+	for _, may := range []func(context.Context) (*steps.Verdict, error){t.refused, asks, t.root, t.again} {
+		if v, err := may(ctx); v != nil || err != nil {
+			return v, err
+		}
 	}
 	return t.make(ctx)
 }

@@ -96,26 +96,17 @@ type asking struct {
 	script string
 }
 
-// gather asks every node once, side by side, what a check asks both ends of a link: what a node
-// says of itself it need not say for each link that it is at, and what is compared between nodes
-// was said at the same time. What names the peer is asked over each link of the ring so, and over
-// another one by that link itself.
-func (r *run) gather(ctx context.Context, ring []steps.Link) {
-	c := r.cell
-	if r.s.o.refuses(c, r.params) != "" || c.EachRail || c.Counters || len(c.With) > 0 || c.Own != "" {
-		return
-	}
-	if slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return len(role.On.Ends()) != len(steps.Ends) }) {
-		return
-	}
-	type task struct {
-		rig   steps.Rig
-		end   steps.End
-		role  steps.Role
-		asked runner.Script
-		out   steps.Output
-	}
-	var tasks []*task
+// A gathering is a script that one node runs for all of its links.
+type gathering struct {
+	rig   steps.Rig
+	end   steps.End
+	role  steps.Role
+	asked runner.Script
+	out   steps.Output
+}
+
+// gatherings are the scripts of a cell on every node of a ring, each once.
+func (r *run) gatherings(ring []steps.Link) (tasks []*gathering) {
 	r.gathered = map[asking]steps.Output{}
 	for _, link := range ring {
 		rig, err := r.seen.over(r.s.o, link)
@@ -130,9 +121,9 @@ func (r *run) gather(ctx context.Context, ring []steps.Link) {
 			r.vars[e] = map[string]string{"RUN": r.name}
 			maps.Copy(r.vars[e], plan.Vars[e])
 		}
-		for _, role := range c.Roles {
+		for _, role := range r.cell.Roles {
 			for _, e := range steps.Ends {
-				t := &task{rig: rig, end: e, role: role, asked: r.script(rig, -1, role, e, r.limit())}
+				t := &gathering{rig: rig, end: e, role: role, asked: r.script(rig, -1, role, e, r.limit())}
 				key := asking{rig.At(e).No, t.asked.Text()}
 				if _, ok := r.gathered[key]; ok {
 					continue
@@ -142,7 +133,23 @@ func (r *run) gather(ctx context.Context, ring []steps.Link) {
 			}
 		}
 	}
-	next := make(chan *task, len(tasks))
+	return tasks
+}
+
+// gather asks every node once, side by side, what a check asks both ends of a link: what a node
+// says of itself it need not say for each link that it is at, and what is compared between nodes
+// was said at the same time. What names the peer is asked over each link of the ring so, and over
+// another one by that link itself.
+func (r *run) gather(ctx context.Context, ring []steps.Link) {
+	c := r.cell
+	if r.s.o.refuses(c, r.params) != "" || c.EachRail || c.Counters || len(c.With) > 0 || c.Own != "" {
+		return
+	}
+	if slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return len(role.On.Ends()) != len(steps.Ends) }) {
+		return
+	}
+	tasks := r.gatherings(ring)
+	next := make(chan *gathering, len(tasks))
 	for _, t := range tasks {
 		next <- t
 	}

@@ -136,6 +136,12 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 		result, r.settled, err = r.change(ctx, rig)
 		return result, err
 	}
+	return r.asPlanned(ctx, result)
+}
+
+// asPlanned runs the cell as its plan says, where nothing is in the way.
+func (r *run) asPlanned(ctx context.Context, result steps.Result) (_ steps.Result, err error) {
+	rig := result.Rig
 	plan := r.plan(rig)
 	switch {
 	case plan.Refuse != "":

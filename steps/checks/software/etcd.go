@@ -15,6 +15,45 @@ import (
 
 const ownEtcd = "railbench brings its own when a cell needs one"
 
+// judgeEtcdOn reports what is wrong with the etcd of a node, or returns what is well.
+func judgeEtcdOn(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *registry.Report) (well string) {
+	f, node := facts[e], rig.NameOf(e)
+	there := installed(f)
+	answers := strings.Contains(f["answer"], "etcdserver")
+	switch {
+	case len(there) == 0 && f["listens"] == "":
+		return judgeMasked(rig, e, facts, rep)
+	case f["listens"] == "":
+		rep.At(rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s is not running (%s). railbench does not "+
+			"need it: start it only to run nixlbench yourself", node, registry.List(there))
+		rep.Explain("Without an etcd, nixlbench before 1.1.0 ends with \"connections to all backends failing\". Nothing "+
+			"listens on port 2379 on %s", node)
+		rep.Decide(node+" etcd service", node+" etcd enabled")
+	case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], rig, e):
+		rep.At(rig, e, steps.EtcdLoopback, steps.Warn, "the etcd on %s listens only on loopback, but %s is set to use "+
+			"it. Let it listen on a rail's address", node, rig.NameOf(e.Other()))
+		rep.Explain("Or leave it to railbench, which brings its own. nixlbench on %s cannot reach this one",
+			rig.NameOf(e.Other()))
+		rep.Decide(node + " etcd listens")
+	case answers && onLoopback(f["listens"]):
+		return fmt.Sprintf("the etcd on %s answers on loopback only, so %s cannot reach it, and no cell needs to", node,
+			rig.NameOf(e.Other()))
+	case answers:
+		return fmt.Sprintf("the etcd on %s answers", node)
+	case f["curl"] == "missing":
+		rep.At(rig, e, steps.CommandMissing, steps.Inconclusive, "port 2379 on %s is in use, but without curl it is "+
+			"unknown whether an etcd answers. Install curl", node)
+	case f["answer"] == "" && len(there) == 0:
+		return fmt.Sprintf("the program on port 2379 of %s does not answer like an etcd without TLS", node)
+	default:
+		rep.At(rig, e, steps.EtcdSilent, steps.Warn, "the program on port 2379 on %s does not answer like etcd (%s). "+
+			"Only nixlbench by hand needs it", node, registry.OrUnknown(registry.And(there)))
+		rep.Explain("The program may use TLS. %s", ownEtcd)
+		rep.Decide(node + " etcd listens")
+	}
+	return ""
+}
+
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
 // So nothing here is worse than a WARN: only a nixlbench that is started by hand would miss it.
 func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
@@ -30,40 +69,8 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.
 			blind = append(blind, node)
 			continue
 		}
-		there := installed(f)
-		answers := strings.Contains(f["answer"], "etcdserver")
-		switch {
-		case len(there) == 0 && f["listens"] == "":
-			if masked := judgeMasked(r.Rig, e, facts, rep); masked != "" {
-				good = append(good, masked)
-			}
-		case f["listens"] == "":
-			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s is not running (%s). railbench does not "+
-				"need it: start it only to run nixlbench yourself", node, registry.List(there))
-			rep.Explain("Without an etcd, nixlbench before 1.1.0 ends with \"connections to all backends failing\". Nothing "+
-				"listens on port 2379 on %s", node)
-			rep.Decide(node+" etcd service", node+" etcd enabled")
-		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
-			rep.At(r.Rig, e, steps.EtcdLoopback, steps.Warn, "the etcd on %s listens only on loopback, but %s is set to use "+
-				"it. Let it listen on a rail's address", node, r.Rig.NameOf(e.Other()))
-			rep.Explain("Or leave it to railbench, which brings its own. nixlbench on %s cannot reach this one",
-				r.Rig.NameOf(e.Other()))
-			rep.Decide(node + " etcd listens")
-		case answers && onLoopback(f["listens"]):
-			good = append(good, fmt.Sprintf("the etcd on %s answers on loopback only, so %s cannot reach it, and no cell "+
-				"needs to", node, r.Rig.NameOf(e.Other())))
-		case answers:
-			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
-		case f["curl"] == "missing":
-			rep.At(r.Rig, e, steps.CommandMissing, steps.Inconclusive, "port 2379 on %s is in use, but without curl it is "+
-				"unknown whether an etcd answers. Install curl", node)
-		case f["answer"] == "" && len(there) == 0:
-			good = append(good, fmt.Sprintf("the program on port 2379 of %s does not answer like an etcd without TLS", node))
-		default:
-			rep.At(r.Rig, e, steps.EtcdSilent, steps.Warn, "the program on port 2379 on %s does not answer like etcd (%s). "+
-				"Only nixlbench by hand needs it", node, registry.OrUnknown(registry.And(there)))
-			rep.Explain("The program may use TLS. %s", ownEtcd)
-			rep.Decide(node + " etcd listens")
+		if well := judgeEtcdOn(r.Rig, e, facts, rep); well != "" {
+			good = append(good, well)
 		}
 	}
 	if blind != nil { // what is wrong on the other node is so all the same

@@ -632,6 +632,24 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages
 	return false
 }
 
+// lastWords reports the ends that failed, each with its last line. failed: an end did by itself.
+func lastWords(r steps.Result, s steps.Stage, failed bool, rep *registry.Report) (any bool) {
+	for _, o := range s.Outputs {
+		if o.Exit.OK() || failed && o.Exit.Why == runner.Cancelled {
+			continue
+		}
+		any = true
+		if said := registry.LastLine(o.Text); said == "" {
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and printed no reason",
+				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
+		} else {
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s. Its last line: %s",
+				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit, said)
+		}
+	}
+	return any
+}
+
 // explainExits is for an end that printed nothing. An end that railbench ended because the other had failed
 // is not a finding, and with trouble at one end the other's status follows from it. For an end that reached
 // its time limit, the finding also reports what the ports carried until then.
@@ -658,24 +676,12 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 	if n > 0 {
 		return // what the other end then did follows from it
 	}
-	for _, o := range s.Outputs {
-		switch said := registry.LastLine(o.Text); {
-		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
-		case said == "":
-			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and printed no reason",
-				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
-			n++
-		default:
-			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s. Its last line: %s",
-				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit, said)
-			n++
-		}
-	}
-	if n > 0 {
+	if lastWords(r, s, failed, rep) {
 		installedUCX(r.Rig, rep)
+		return
 	}
 	for _, e := range steps.Ends {
-		if !seen[e] && n == 0 {
+		if !seen[e] {
 			rep.Add(steps.NotRunHere, steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
 		}
 	}

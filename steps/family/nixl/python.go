@@ -522,35 +522,41 @@ func (t *readTest) Ends() (ok bool) {
 // Options are read behind these: a function of the script's preamble, or the interpreter itself.
 var pythonCalls = []string{"transfer", "latency", `"$NIXL_PYTHON"`}
 
+// notAsked says why an end's report is not the one that its script asked for.
+func (t *readTest) notAsked(o steps.Output, test string) string {
+	v, _ := o.Value.(parse.NIXLPython)
+	x := t.ends[o.End]
+	options := map[string]string{}
+	for _, call := range pythonCalls {
+		maps.Copy(options, verify.Options(t.cell, o, call))
+	}
+	other := func(is, asked string) bool { return is != "" && asked != "" && is != asked }
+	number := func(is int, asked string) bool { return is > 0 && other(fmt.Sprint(is), asked) }
+	device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
+	switch {
+	case len(v.Results) > 1:
+		return fmt.Sprintf("it has %d reports, expected one", len(v.Results))
+	case x.Test != test:
+		return fmt.Sprintf("it is the output of another test (%s)", x.Test)
+	case x.Error != "":
+		return "it reports an error: " + x.Error
+	case other(x.Op, "READ"):
+		return fmt.Sprintf("it did %s instead of reads", x.Op)
+	case other(x.Device, device):
+		return fmt.Sprintf("it used %s memory, but %s was requested", memoryName(x.Device), memoryName(device))
+	case number(x.Bytes, bytes):
+		return fmt.Sprintf("it reports reads of %d bytes, but %s were requested", x.Bytes, bytes)
+	case number(x.Iterations, reads):
+		return fmt.Sprintf("it reports %d reads, but %s were requested", x.Iterations, reads)
+	}
+	return ""
+}
+
 // ofThisRun reports whether both programs' reports are one of this test each, as their scripts
 // asked for it.
 func (t *readTest) ofThisRun(test string) bool {
-	why := ""
 	for _, o := range t.stage.Outputs {
-		v, _ := o.Value.(parse.NIXLPython)
-		x := t.ends[o.End]
-		options := map[string]string{}
-		for _, call := range pythonCalls {
-			maps.Copy(options, verify.Options(t.cell, o, call))
-		}
-		device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
-		switch {
-		case len(v.Results) > 1:
-			why = fmt.Sprintf("it has %d reports, expected one", len(v.Results))
-		case x.Test != test:
-			why = fmt.Sprintf("it is the output of another test (%s)", x.Test)
-		case x.Error != "":
-			why = "it reports an error: " + x.Error
-		case x.Op != "" && x.Op != "READ":
-			why = fmt.Sprintf("it did %s instead of reads", x.Op)
-		case x.Device != "" && device != "" && x.Device != device:
-			why = fmt.Sprintf("it used %s memory, but %s was requested", memoryName(x.Device), memoryName(device))
-		case x.Bytes > 0 && bytes != "" && fmt.Sprint(x.Bytes) != bytes:
-			why = fmt.Sprintf("it reports reads of %d bytes, but %s were requested", x.Bytes, bytes)
-		case x.Iterations > 0 && reads != "" && fmt.Sprint(x.Iterations) != reads:
-			why = fmt.Sprintf("it reports %d reads, but %s were requested", x.Iterations, reads)
-		}
-		if why != "" {
+		if why := t.notAsked(o, test); why != "" {
 			t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the output on %s is not this test's: %s",
 				t.result.Rig.NameOf(o.End), why)
 			return false

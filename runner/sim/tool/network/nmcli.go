@@ -44,6 +44,19 @@ func runNmcli(_ context.Context, c *host.Call) int {
 	return nmcliGet(c, strings.Split(args[1], ","), args)
 }
 
+// nmcliDevice is the device that something is done to.
+func nmcliDevice(object, verb string, args []string) string {
+	switch {
+	case object == "connection" && verb == "up":
+		if i := slices.Index(args, "ifname"); i >= 0 && i+1 < len(args) {
+			return args[i+1]
+		}
+	case object != "connection" && len(args) > 0:
+		return args[0]
+	}
+	return ""
+}
+
 // nmcliDo is what asks NetworkManager to do something: to leave a device alone or take it, to
 // start a profile on it, to stop it, to change a route's metric.
 // The statuses are nmcli(1)'s: 2 for a wrong command line, 4 for a connection that can't be started, 10 for
@@ -52,17 +65,10 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 	if !c.Root {
 		return c.Fail(4, "Error: Failed to %s: Not authorized to control networking.", verb)
 	}
-	name := ""
-	switch {
-	case object == "connection" && len(args) < 2:
+	if object == "connection" && len(args) < 2 {
 		return nmcliFiles(c, verb, args)
-	case object == "connection" && verb == "up":
-		if i := slices.Index(args, "ifname"); i >= 0 && i+1 < len(args) {
-			name = args[i+1]
-		}
-	case object != "connection" && len(args) > 0:
-		name = args[0]
 	}
+	name := nmcliDevice(object, verb, args)
 	c.Locked(func() {
 		d := c.Node.Netdev(name)
 		switch {

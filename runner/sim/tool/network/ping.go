@@ -180,6 +180,22 @@ func (p *echoing) leaveBy(d *net.Netdev) {
 	}
 }
 
+// send sends one packet, which may get an answer.
+func (p *echoing) send(rnd interface{ Float64() float64 }) {
+	p.sent++
+	switch {
+	case p.tooLong:
+		p.errs++
+		p.c.Out.Flush()
+		p.c.Fail(0, "ping: local error: message too long, mtu=%d", p.mtu)
+	case p.lost || p.resends && p.sent%25 == 0 || p.queued.Loss > 0 && rnd.Float64() < p.queued.Loss:
+		p.lose()
+	default:
+		// Two Sparks were seen to take 0.44 to 0.89 ms.
+		p.echo(0.35 + 0.5*rnd.Float64() + p.queued.Delay.Seconds()*1e3)
+	}
+}
+
 // run sends until all is sent or the time is over; it is false where ctx ended first.
 func (p *echoing) run(ctx context.Context) bool {
 	c := p.c
@@ -187,18 +203,7 @@ func (p *echoing) run(ctx context.Context) bool {
 	var rnd interface{ Float64() float64 }
 	c.Locked(func() { rnd = c.Node.Random("ping") })
 	for {
-		p.sent++
-		switch {
-		case p.tooLong:
-			p.errs++
-			c.Out.Flush()
-			c.Fail(0, "ping: local error: message too long, mtu=%d", p.mtu)
-		case p.lost || p.resends && p.sent%25 == 0 || p.queued.Loss > 0 && rnd.Float64() < p.queued.Loss:
-			p.lose()
-		default:
-			// Two Sparks were seen to take 0.44 to 0.89 ms.
-			p.echo(0.35 + 0.5*rnd.Float64() + p.queued.Delay.Seconds()*1e3)
-		}
+		p.send(rnd)
 		c.Out.Flush()
 		// Under a deadline it goes on until so many were answered, or could not be sent (iputils' main_loop).
 		if p.count > 0 && p.sent >= p.count && (p.deadline == 0 || p.received+p.errs >= p.count) {
