@@ -167,6 +167,14 @@ func (cl *checklist) checkAll() tea.Cmd {
 	return cl.Start(append(quick, measure...)...)
 }
 
+// prove runs checks that a page names.
+func (cl *checklist) prove(ids []string, why string) tea.Cmd {
+	cmd := cl.openChecklist()
+	cl.Layers.Drop(screen.Docs)
+	cl.showOnly(ids, why, "")
+	return tea.Batch(cmd, cl.checkAll())
+}
+
 // runCheck runs one, and ends checkAll: after choosing a check the user must not be moved away from it.
 func (cl *checklist) runCheck() tea.Cmd {
 	c, ok := cl.check()
@@ -422,9 +430,6 @@ func (cl *checklist) Paste(text string) tea.Cmd {
 	cl.pasted = text[:min(len(text), maxPasted)]
 	return cl.explainPasted()
 }
-
-// explanation is the page of what follows from a pasted text.
-const explanation = "explanation"
 
 type explainedMsg struct{ text string }
 

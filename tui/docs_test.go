@@ -67,10 +67,10 @@ func TestDocsAreSearched(t *testing.T) {
 	var places []int
 	for range 61 {
 		s.press("n")
-		places = append(places, s.docs.found)
+		places = append(places, s.docs.Found)
 	}
-	if s.docs.all[s.docs.item].Name != "glossary" || !slices.IsSorted(places) || slices.Compact(places)[60] != places[60] {
-		t.Errorf("places %v of %s", places, s.docs.all[s.docs.item].Name)
+	if s.docs.All[s.docs.Item].Name != "glossary" || !slices.IsSorted(places) || slices.Compact(places)[60] != places[60] {
+		t.Errorf("places %v of %s", places, s.docs.All[s.docs.Item].Name)
 	}
 	s.sees("The last word.")
 	s.press("n")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/find"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -29,7 +30,7 @@ type finder struct {
 // lookup is what is looked for, and where it is.
 type lookup struct {
 	line   screen.Line // the words as they are typed
-	words  searchWords
+	words  find.Words
 	hits   []match
 	at     int // the one that is shown
 	part   int // where the search began
@@ -50,7 +51,7 @@ type match struct {
 func (fi *finder) typeFind() tea.Cmd {
 	fi.Follow, fi.notebook.watch = false, ""
 	fi.Layers.Push(screen.Words)
-	fi.lookup = lookup{line: screen.NewLine(maxSearchWords), part: fi.notebook.part, begun: *fi.notebook.cursor()}
+	fi.lookup = lookup{line: screen.NewLine(find.Most), part: fi.notebook.part, begun: *fi.notebook.cursor()}
 	return nil
 }
 
@@ -68,10 +69,10 @@ func (fi *finder) Key(msg tea.KeyPressMsg) tea.Cmd {
 // lookFor changes the words, and shows the first place from where the search began.
 func (fi *finder) lookFor(words string) tea.Cmd {
 	f := &fi.lookup
-	if words == f.words.text {
+	if words == f.words.Text {
 		return nil
 	}
-	f.words = newSearchWords(words)
+	f.words = find.New(words)
 	fi.notebook.part = f.part
 	*fi.notebook.cursor() = f.begun
 	if f.hits, f.at = fi.matches(), 0; len(f.hits) == 0 {
@@ -88,20 +89,20 @@ func (fi *finder) lookFor(words string) tea.Cmd {
 // once it is opened, n goes through the others.
 func (fi *finder) matches() (all []match) {
 	n := &fi.lookup.words
-	if n.text == "" {
+	if n.Text == "" {
 		return nil
 	}
 	for i, p := range fi.Parts() {
-		if n.count(p.Title+"\n"+p.Prose) > 0 {
+		if n.Count(p.Title+"\n"+p.Prose) > 0 {
 			all = append(all, match{i, 0, -1})
 		}
 		for j, c := range p.Cells {
 			state := fi.Book.Cells[c.ID]
-			if n.count(wording(c, state.Verdict)) > 0 {
+			if n.Count(wording(c, state.Verdict)) > 0 {
 				all = append(all, match{i, j + 1, -1})
 			}
 			for k, l := range state.Output.Lines(0, state.Output.Len()) {
-				if n.count(l.Text) > 0 {
+				if n.Count(l.Text) > 0 {
 					all = append(all, match{i, j + 1, k})
 					break
 				}
@@ -149,7 +150,7 @@ func (fi *finder) showPlace() {
 		fi.lookup.where = "in its output; O opens it there"
 	}
 	for i, l := range d.items[at.item] {
-		if fi.lookup.words.count(ansi.Strip(l)) == 0 {
+		if fi.lookup.words.Count(ansi.Strip(l)) == 0 {
 			continue
 		}
 		fi.notebook.settle(d, h)
@@ -182,7 +183,7 @@ func (fi *finder) foldedIn(c steps.Cell) string {
 		{"S", wording(scripts, steps.Verdict{})},
 		{cells.WideKey, wording(steps.Cell{}, tables)},
 	} {
-		if n.count(one.text) > 0 {
+		if n.Count(one.text) > 0 {
 			keys = append(keys, one.key)
 		}
 	}
@@ -195,7 +196,7 @@ func (fi *finder) foldedIn(c steps.Cell) string {
 // nextPlace goes to the next place that has the words, or to the one before.
 func (fi *finder) nextPlace(way int) tea.Cmd {
 	f := &fi.lookup
-	if f.words.text == "" {
+	if f.words.Text == "" {
 		fi.Notice = "/ looks for something"
 		return nil
 	}
@@ -243,7 +244,7 @@ func (fi *finder) emptyFind() tea.Cmd {
 // keepFind ends the typing.
 func (fi *finder) keepFind() tea.Cmd {
 	fi.Layers.Drop(screen.Words)
-	if fi.lookup.words.text != "" && len(fi.lookup.hits) == 0 {
+	if fi.lookup.words.Text != "" && len(fi.lookup.hits) == 0 {
 		fi.Notice = "nothing found"
 	}
 	return nil
@@ -265,20 +266,13 @@ func (fi *finder) leaveFind() tea.Cmd {
 }
 
 // finding reports whether something is looked for in the notebook.
-func (fi *finder) finding() bool { return fi.lookup.words.text != "" }
+func (fi *finder) finding() bool { return fi.lookup.words.Text != "" }
 
 // openFound opens the selected cell's output, and where something is looked for, at that.
 func (fi *finder) openFound() tea.Cmd {
 	cmd := fi.notebook.openOutput()
 	if fi.Layers.Has(screen.Output) && fi.finding() {
-		fi.output.page.follow = false
-		fi.output.page.search.sought(fi.lookup.words.text)
-		fi.output.page.search.scan(fi.output.pageState().Output)
-		if fi.output.page.search.total == 0 {
-			fi.output.page.search = search{}
-			return cmd
-		}
-		fi.output.nextFound(1)
+		fi.output.lookFor(fi.lookup.words.Text)
 	}
 	return cmd
 }
@@ -290,12 +284,12 @@ func (fi *finder) lookedFor() string {
 		return ""
 	}
 	k := fi.Styles
-	text := " " + k.Accent.Render("/"+theme.Clean(f.words.text))
+	text := " " + k.Accent.Render("/"+theme.Clean(f.words.Text))
 	if fi.Layers.Has(screen.Words) {
 		text = " " + k.Accent.Render("/") + f.line.View(k, k.Accent, fi.Width)
 	}
 	switch {
-	case f.words.text == "":
+	case f.words.Text == "":
 	case len(f.hits) == 0:
 		text += "  " + k.Warn.Render("nothing found")
 	default:
@@ -312,24 +306,7 @@ func (fi *finder) marked(line string) string {
 	if !fi.finding() {
 		return line
 	}
-	return fi.lookup.words.marked(fi.Styles, line)
-}
-
-// marked is a line in which the words stand out.
-func (n *searchWords) marked(k *theme.Styles, line string) string {
-	text := ansi.Strip(line)
-	var b strings.Builder
-	end := 0
-	n.in(text, func(from, to int) bool {
-		a, z := ansi.StringWidth(text[:from]), ansi.StringWidth(text[:to])
-		b.WriteString(ansi.Cut(line, end, a) + k.Found.Render(text[from:to]))
-		end = z
-		return true
-	})
-	if end == 0 {
-		return line
-	}
-	return b.String() + ansi.Cut(line, end, ansi.StringWidth(text))
+	return fi.lookup.words.Marked(fi.Styles, line)
 }
 
 // Paste adds to the words.

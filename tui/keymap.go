@@ -9,8 +9,9 @@ import (
 // bind gives each layer the table of its keys. Keys, footer, help and the page about keys all come from these.
 func (m *Model) bind() {
 	m.notebook.Keys, m.finder.Keys, m.list.Keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
-	m.output.Keys, m.output.searchKeys, m.editor.Keys = m.outputKeys(), m.searchKeys(), m.editorKeys()
-	m.gauges.Keys, m.presenter.Keys, m.docs.Keys = m.gaugeKeys(), m.presenterKeys(), m.docsKeys()
+	m.output.Keys, m.editor.Keys = m.outputKeys(), m.editorKeys()
+	m.gauges.Keys, m.presenter.Keys = m.gaugeKeys(), m.presenterKeys()
+	m.docs.Bind(m.everywhere())
 }
 
 // A KeyTable is the keys of one screen and what they do.
@@ -31,7 +32,7 @@ func KeyTables() []KeyTable {
 		{"notebook", m.notebook.Keys},
 		{"search", m.finder.Keys},
 		{"checklist", m.list.Keys},
-		{"output", slices.Concat(m.output.Keys, m.output.searchKeys)},
+		{"output", slices.Concat(m.output.Keys, m.output.searchKeys())},
 		{"editor", m.editor.Keys},
 		{"gauges", m.gauges.Keys},
 		{"stage", m.presenter.Keys},

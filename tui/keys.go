@@ -11,7 +11,7 @@ import (
 
 // on begins a line of the tables below; what follows says the rest of a binding.
 func on(shown, does string, keys ...string) screen.Binding {
-	return screen.Binding{Binding: screen.Bind(shown, does, keys...)}
+	return screen.On(shown, does, keys...)
 }
 
 // notebookKeys work while the notebook is on the screen.
@@ -208,16 +208,6 @@ func (m *Model) outputKeys() []screen.Chapter {
 	}
 }
 
-// searchKeys work while a search is typed; every other key is a letter of it.
-func (m *Model) searchKeys() []screen.Chapter {
-	return []screen.Chapter{{Title: "search", Bindings: []screen.Binding{
-		on("enter", "go on with n and N", "enter").To(m.output.keepSearch).Brief(1, "enter", "done"),
-		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").To(m.output.dropSearch).Brief(2, "esc", "leave"),
-		on("backspace", "take a letter back", "backspace").To(m.output.eraseSearch),
-		on("ctrl+u", "take all of it back", "ctrl+u").To(m.output.emptySearch).Brief(3, "ctrl+u", "empty"),
-	}}}
-}
-
 // gaugeKeys work while the gauges have the whole screen.
 func (m *Model) gaugeKeys() []screen.Chapter {
 	return []screen.Chapter{
@@ -276,55 +266,13 @@ func (m *Model) everywhere() screen.Chapter {
 			"ctrl+s").
 			To(m.tellSaved),
 		on("B", "show the gauges, verdicts and notebook in browsers on this machine; again: no more", "B").To(m.serve),
-		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").To(m.docs.toggleDocs),
+		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").To(m.docs.Toggle),
 		on("?", "this help", "?").To(m.help.Open).Brief(2, "?", "help"),
 		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").
 			To(m.quit.Control),
 		on("q", "quit; asks first if a cell runs, the session is not saved, or in a presentation", "q").
 			To(m.quit.Quit).Brief(11, "q", "quit"),
 	}}
-}
-
-// docsKeys work while the pages are on the screen.
-func (m *Model) docsKeys() []screen.Chapter {
-	reading := func() bool { return m.docs.page }
-	listed := func() bool { return !m.docs.page }
-	return []screen.Chapter{
-		{Title: "pages", Bindings: []screen.Binding{
-			on("enter, space, pgdn, ctrl+f",
-				"open the selected page; in a page, a screen down",
-				"enter", "space", "pgdown", "ctrl+f").
-				To(m.docs.readOn).Brief(1, "enter", "open").Only(listed),
-			on("↓, j", "next page of the list; in a page, a line down", "down", "j").
-				To(func() tea.Cmd { return m.docs.turnDocs(1) }).Brief(3, "↑↓", "move"),
-			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").
-				To(func() tea.Cmd { return m.docs.turnDocs(-1) }),
-			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
-				To(func() tea.Cmd { return m.docs.turnDocs(1 - m.docs.docsRoom()) }).
-				Brief(4, "space", "screen down").Only(reading),
-			on("ctrl+d", "half a screen down", "ctrl+d").
-				To(func() tea.Cmd { return m.docs.turnDocs(m.docs.docsRoom() / 2) }),
-			on("ctrl+u", "half a screen up", "ctrl+u").
-				To(func() tea.Cmd { return m.docs.turnDocs(-m.docs.docsRoom() / 2) }),
-			on("home", "the beginning", "home").To(func() tea.Cmd { return m.docs.turnDocs(-m.docs.docsEnd()) }),
-			on("end, G", "the end", "end", "G").To(func() tea.Cmd { return m.docs.turnDocs(m.docs.docsEnd()) }),
-			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
-				To(func() tea.Cmd { return m.docs.otherDoc(1) }).Brief(5, "tab", "next page").Only(reading),
-			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
-				To(func() tea.Cmd { return m.docs.otherDoc(-1) }),
-			on("/", "look for something in all pages", "/").To(m.docs.typeFind).Brief(6, "/", "search"),
-			on("n", "the next chapter of a page, or the next place where it was found", "n").
-				To(func() tea.Cmd { return m.docs.onward(1) }).Only(reading),
-			on("N", "the one before it", "N").
-				To(func() tea.Cmd { return m.docs.onward(-1) }).Only(reading),
-			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
-				To(m.docs.proveChapter).Brief(1, "w", "run its checks").
-				Only(func() bool { return m.docs.page && len(m.docs.chapter().checks) > 0 }),
-			on("esc", "leave the search; back to the list, and from there to where you were", "esc").
-				To(m.docs.leaveDocs).Brief(2, "esc", "back"),
-		}},
-		m.everywhere(),
-	}
 }
 
 // editorKeys are for the footer; the editor's Key handles them.

@@ -86,10 +86,10 @@ func opened(t *testing.T) map[screen.Level]func() *driven {
 func (s *driven) behind() string {
 	page := ""
 	if s.Layers.Has(screen.Output) {
-		page = fmt.Sprint(s.output.page.top, s.output.page.search.words.text)
+		page = fmt.Sprint(s.output.page.top, s.output.page.search.words.Text)
 	}
 	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.Text(), s.list.item,
-		s.finder.lookup.words.text, page)
+		s.finder.lookup.words.Text, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
@@ -204,8 +204,8 @@ func TestLinesHaveACursor(t *testing.T) {
 	}{
 		"palette": {screen.Palette, func(s *driven) string { return s.palette.Line.Text() }},
 		"symptom": {screen.Symptom, func(s *driven) string { return s.list.words.Text() }},
-		"words":   {screen.Words, func(s *driven) string { return s.finder.lookup.words.text }},
-		"search":  {screen.OutputWords, func(s *driven) string { return s.output.page.search.words.text }},
+		"words":   {screen.Words, func(s *driven) string { return s.finder.lookup.words.Text }},
+		"search":  {screen.OutputWords, func(s *driven) string { return s.output.page.search.words.Text }},
 		"form":    {screen.Form, func(s *driven) string { return s.form.Fields[s.form.Item].Line.Text() }},
 	} {
 		s := opened(t)[c.open]()

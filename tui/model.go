@@ -17,6 +17,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/dialog"
+	"github.com/railbench/railbench/tui/docs"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -30,7 +31,7 @@ type Model struct {
 	finder    *finder
 	list      *checklist
 	output    *output
-	docs      *docs
+	docs      *docs.Pages
 	editor    *editor
 	edits     *cellEdits
 	form      *dialog.Form
@@ -59,7 +60,7 @@ func New(s screen.Session, opts screen.Options) *Model {
 	sh := screen.New(s, opts)
 	opts = sh.Opts
 	m := &Model{Shared: sh, lost: map[int]bool{}}
-	m.output = &output{Shared: sh}
+	m.output = &output{Shared: sh, clickPart: func(row int, l screen.Layout) { m.notebook.clickPart(row, l) }}
 	m.form = &dialog.Form{Shared: sh}
 	m.notebook = &notebook{
 		Shared: sh, output: m.output, form: m.form, cursors: make([]cursor, max(1, len(opts.Tutorial.Parts))),
@@ -70,11 +71,11 @@ func New(s screen.Session, opts screen.Options) *Model {
 	m.editor = &editor{Shared: sh, notebook: m.notebook}
 	m.edits = &cellEdits{Shared: sh, notebook: m.notebook, editor: m.editor}
 	m.editor.edits = m.edits
-	m.notebook.finder, m.notebook.editor, m.output.clickPart = m.finder, m.editor, m.notebook.clickPart
+	m.notebook.finder, m.notebook.editor = m.finder, m.editor
 	m.list = &checklist{Shared: sh, notebook: m.notebook, output: m.output, form: m.form}
 	m.drill = &drill{Shared: sh, list: m.list, began: opts.Clock.Now()}
 	m.list.drill = m.drill
-	m.docs = &docs{Shared: sh, list: m.list}
+	m.docs = docs.New(sh, m.list.prove)
 	m.notebook.docs = m.docs
 	m.palette = &dialog.Palette{Shared: sh, Choices: m.choices}
 	m.ChooseLink = m.palette.ChooseLink
@@ -92,7 +93,7 @@ func New(s screen.Session, opts screen.Options) *Model {
 		screen.Notebook: m.notebook, screen.Words: m.finder, screen.Checklist: m.list, screen.Symptom: &symptomLine{m.list},
 		screen.Output: m.output, screen.OutputWords: &searchLine{m.output}, screen.Gauges: m.gauges,
 		screen.Presenting: m.presenter, screen.Docs: m.docs,
-		screen.DocsWords: &docsFind{m.docs}, screen.Editor: m.editor, screen.Form: m.form,
+		screen.DocsWords: &docs.Find{Pages: m.docs}, screen.Editor: m.editor, screen.Form: m.form,
 		screen.Palette: m.palette, screen.Help: m.help, screen.Quit: m.quit, screen.SaveAs: m.saveAs,
 		screen.DrillEnd: m.drill,
 		screen.TooSmall: &dialog.TooSmall{Shared: sh, Quit: m.quit}, screen.Question: m.questions,
@@ -176,7 +177,7 @@ func (m *Model) footer(width int) string {
 
 func (m *Model) openPalette() tea.Cmd {
 	m.palette.Open()
-	m.docs.loadDocs()
+	m.docs.Load()
 	return m.saved.listSessions()
 }
 
@@ -208,10 +209,10 @@ func (m *Model) choices() []dialog.Choice {
 	}
 	all = append(all, m.links.Choices()...)
 	all = append(all, m.saved.sessionChoices()...)
-	for i, d := range m.docs.all {
+	for i, d := range m.docs.All {
 		all = append(all, dialog.Choice{
 			Kind: "page", Name: d.Name + "  " + d.About,
-			Act: func() tea.Cmd { return m.docs.openDoc(i) },
+			Act: func() tea.Cmd { return m.docs.Open(i) },
 		})
 	}
 	for _, c := range m.Book.Tutorial.Checks() {
@@ -230,7 +231,7 @@ func (m *Model) choices() []dialog.Choice {
 func (m *Model) current() (steps.Cell, bool) {
 	switch {
 	case m.Layers.Has(screen.Output):
-		return m.Book.Tutorial.Cell(m.output.page.cell)
+		return m.Book.Tutorial.Cell(m.output.cell())
 	case m.Layers.Has(screen.Checklist):
 		return m.list.check()
 	default:

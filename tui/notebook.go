@@ -11,6 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/dialog"
+	"github.com/railbench/railbench/tui/docs"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -23,7 +24,7 @@ type notebook struct {
 	output *output
 	editor *editor
 	form   *dialog.Form
-	docs   *docs
+	docs   *docs.Pages
 
 	part    int
 	cursors []cursor // by part
@@ -417,4 +418,18 @@ func (nb *notebook) Draw(width, height int) screen.Picture {
 		lines[height-1] = d.items[item][0] + bar[height-1]
 	}
 	return screen.Picture{Lines: lines}
+}
+
+// explainWords shows what the words of the selected cell's text mean, or of the part's introduction.
+func (nb *notebook) explainWords() tea.Cmd {
+	text := nb.open().Title + " " + nb.open().Prose
+	if c, ok := nb.selected(); ok {
+		text = c.Title + " " + c.Prose + " " + c.Tail
+	}
+	words := nb.docs.Glossary(text)
+	if words == "" {
+		nb.Notice = "the glossary has none of these words: D lists all pages"
+		return nil
+	}
+	return nb.docs.Explained("# Words of this text\n\n" + words + "\n")
 }

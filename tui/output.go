@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/find"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -16,9 +17,8 @@ import (
 type output struct {
 	*screen.Shared
 	screen.Tabled
-	page       *page
-	searchKeys []screen.Chapter
-	clickPart  func(row int, l screen.Layout) // of the list next to it
+	page      *page
+	clickPart func(row int, l screen.Layout) // of the list next to it
 }
 
 // page is an opened output.
@@ -56,6 +56,21 @@ func (out *output) openOutputOf(c steps.Cell) tea.Cmd {
 	}
 	return nil
 }
+
+// lookFor shows the first place that has the words, where there is one.
+func (out *output) lookFor(words string) {
+	out.page.follow = false
+	s := &out.page.search
+	s.sought(words)
+	if s.scan(out.pageState().Output); s.total == 0 {
+		*s = search{}
+		return
+	}
+	out.nextFound(1)
+}
+
+// cell is the one whose output is open.
+func (out *output) cell() string { return out.page.cell }
 
 func (out *output) closeOutput() tea.Cmd {
 	out.Layers.Drop(screen.Output)
@@ -205,7 +220,7 @@ func (out *output) typeWords() tea.Cmd {
 	// Keys that are typed must not become commands because the next cell has begun.
 	out.Follow = false
 	out.Layers.Push(screen.OutputWords)
-	s.line, s.old = screen.NewLine(maxSearchWords), s.words.text
+	s.line, s.old = screen.NewLine(find.Most), s.words.Text
 	s.from = view{out.page.dropped + out.page.top, out.page.column, out.page.follow}
 	s.sought("")
 	return nil
@@ -215,7 +230,7 @@ func (out *output) typeWords() tea.Cmd {
 func (out *output) seek(words string) {
 	p := out.page
 	s := &p.search
-	if words == s.words.text {
+	if words == s.words.Text {
 		return
 	}
 	s.sought(words)
@@ -251,7 +266,7 @@ func (out *output) emptySearch() tea.Cmd {
 func (out *output) keepSearch() tea.Cmd {
 	s := &out.page.search
 	out.Layers.Drop(screen.OutputWords)
-	if s.words.text != "" {
+	if s.words.Text != "" {
 		if s.total == 0 {
 			out.Notice = "nothing found"
 		}
@@ -276,7 +291,7 @@ func (out *output) dropSearch() tea.Cmd {
 
 // leaveOutput is esc: first out of a search, then out of the output.
 func (out *output) leaveOutput() tea.Cmd {
-	if out.page.search.words.text == "" {
+	if out.page.search.words.Text == "" {
 		return out.closeOutput()
 	}
 	out.page.search = search{}
@@ -285,7 +300,7 @@ func (out *output) leaveOutput() tea.Cmd {
 
 // searching reports whether n does something.
 func (out *output) searching() bool {
-	return out.Layers.Has(screen.Output) && out.page.search.words.text != ""
+	return out.Layers.Has(screen.Output) && out.page.search.words.Text != ""
 }
 
 // nextFound goes to the next place, or to the one before.
@@ -293,7 +308,7 @@ func (out *output) nextFound(way int) tea.Cmd {
 	p := out.page
 	s := &p.search
 	switch {
-	case s.words.text == "":
+	case s.words.Text == "":
 		out.Notice = "/ looks for something"
 		return nil
 	case s.total == 0:
@@ -333,7 +348,7 @@ func (out *output) goTo(to spot) {
 		return
 	}
 	from, end, nth := 0, 0, 0
-	p.search.words.in(lines[0].Text, func(a, b int) bool {
+	p.search.words.In(lines[0].Text, func(a, b int) bool {
 		from, end = a, b
 		nth++
 		return nth < to.nth
@@ -351,11 +366,11 @@ func (out *output) goTo(to spot) {
 
 // marks are what was found in a line of the opened output, so far as it can be seen.
 func (p *page) marks(line int, text string) []theme.Mark {
-	if p.search.words.text == "" {
+	if p.search.words.Text == "" {
 		return nil
 	}
 	var marks []theme.Mark
-	p.search.words.in(text, func(from, to int) bool {
+	p.search.words.In(text, func(from, to int) bool {
 		marks = append(marks, theme.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
 		return true
 	})
@@ -365,17 +380,17 @@ func (p *page) marks(line int, text string) []theme.Mark {
 // searched says what is looked for and how often it is there; empty where nothing is.
 func (out *output) searched() string {
 	s := &out.page.search
-	if !out.Layers.Has(screen.OutputWords) && s.words.text == "" {
+	if !out.Layers.Has(screen.OutputWords) && s.words.Text == "" {
 		return ""
 	}
 	k := out.Styles
-	text, gap := k.Accent.Render("/"+theme.Clean(s.words.text)), "  "
+	text, gap := k.Accent.Render("/"+theme.Clean(s.words.Text)), "  "
 	if out.Layers.Has(screen.OutputWords) {
 		text, gap = k.Accent.Render("/")+s.line.View(k, k.Accent, out.Width), " "
 	}
 	text += gap
 	switch {
-	case s.words.text == "":
+	case s.words.Text == "":
 	case s.total == 0:
 		text += k.Warn.Render("nothing found")
 	case s.at == nowhere:

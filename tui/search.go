@@ -1,17 +1,13 @@
 package tui
 
 import (
-	"bytes"
-	"regexp"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/find"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -21,7 +17,7 @@ import (
 // once, when it comes or when the words change.
 type search struct {
 	line  screen.Line // the words as they are typed
-	words searchWords
+	words find.Words
 	hits  []hit // lines that have it, in order
 	total int   // how often it was found in them
 	read  int   // the first line that was not looked at yet
@@ -44,79 +40,9 @@ type view struct {
 	follow       bool
 }
 
-// searchWords are what is looked for: without minding case unless it has a capital.
-type searchWords struct {
-	text  string
-	exact bool
-	// fold finds what is not plain ASCII: of that a letter's two cases may have
-	// different lengths.
-	fold *regexp.Regexp
-	low  []byte // a line in lower case
-}
-
-// newSearchWords looks for capitals where there is one. Only words beyond ASCII need the slow
-// way to fold them.
-func newSearchWords(words string) searchWords {
-	n := searchWords{text: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
-	if !n.exact && strings.ContainsFunc(words, notASCII) {
-		n.fold = regexp.MustCompile("(?i)" + regexp.QuoteMeta(words))
-	}
-	return n
-}
-
-func notASCII(r rune) bool { return r >= utf8.RuneSelf }
-
-// in gives the places of the words in a text, in order and not overlapping, until
-// visit has had enough.
-func (n *searchWords) in(text string, visit func(from, to int) bool) {
-	if n.text == "" {
-		return
-	}
-	if n.fold != nil {
-		if !strings.ContainsFunc(text, notASCII) {
-			return // most lines, and an expression takes its time
-		}
-		for at := 0; ; {
-			place := n.fold.FindStringIndex(text[at:])
-			if place == nil || !visit(at+place[0], at+place[1]) {
-				return
-			}
-			at += place[1]
-		}
-	}
-	index := func(at int) int { return strings.Index(text[at:], n.text) }
-	if !n.exact {
-		n.low = append(n.low[:0], text...)
-		for i, c := range n.low {
-			// The bytes of other letters are never those of one of these.
-			if c >= 'A' && c <= 'Z' {
-				n.low[i] = c + 'a' - 'A'
-			}
-		}
-		words := []byte(n.text)
-		index = func(at int) int { return bytes.Index(n.low[at:], words) }
-	}
-	for at := 0; ; {
-		i := index(at)
-		if i < 0 || !visit(at+i, at+i+len(n.text)) {
-			return
-		}
-		at += i + len(n.text)
-	}
-}
-
-func (n *searchWords) count(text string) int {
-	times := 0
-	n.in(text, func(int, int) bool {
-		times++
-		return true
-	})
-	return times
-}
-
 // sought starts looking for other words.
 func (s *search) sought(words string) {
-	s.words, s.at = newSearchWords(words), nowhere
+	s.words, s.at = find.New(words), nowhere
 	s.again()
 }
 
@@ -125,7 +51,7 @@ func (s *search) again() { s.hits, s.total, s.read = nil, 0, 0 }
 
 // scan takes in lines that it has not seen, and leaves out those that are gone.
 func (s *search) scan(out steps.Scroll) {
-	if s.words.text == "" {
+	if s.words.Text == "" {
 		return
 	}
 	first := out.Dropped()
@@ -137,7 +63,7 @@ func (s *search) scan(out steps.Scroll) {
 	s.hits = s.hits[gone:]
 	s.read = max(s.read, first)
 	for _, l := range out.Lines(s.read-first, out.Len()) {
-		if times := s.words.count(l.Text); times > 0 {
+		if times := s.words.Count(l.Text); times > 0 {
 			s.hits = append(s.hits, hit{s.read, times})
 			s.total += times
 		}
@@ -190,12 +116,9 @@ func (s *search) number() int {
 	return n + s.at.nth
 }
 
-// maxSearchWords bounds what a paste can bring, in characters.
-const maxSearchWords = 200
-
 // Key is a key while the words are typed.
 func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
-	if cmd, ok := screen.Press(out.searchKeys, msg); ok {
+	if cmd, ok := screen.Press(out.searchKeys(), msg); ok {
 		return cmd
 	}
 	if out.page.search.line.Key(msg) {
@@ -218,4 +141,15 @@ func (out *searchLine) Paste(text string) tea.Cmd {
 }
 
 // Bindings are those of the table.
-func (out *searchLine) Bindings() []screen.Chapter { return out.searchKeys }
+func (out *searchLine) Bindings() []screen.Chapter { return out.searchKeys() }
+
+// searchKeys work while a search is typed; every other key is a letter of it.
+func (out *output) searchKeys() []screen.Chapter {
+	on := screen.On
+	return []screen.Chapter{{Title: "search", Bindings: []screen.Binding{
+		on("enter", "go on with n and N", "enter").To(out.keepSearch).Brief(1, "enter", "done"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").To(out.dropSearch).Brief(2, "esc", "leave"),
+		on("backspace", "take a letter back", "backspace").To(out.eraseSearch),
+		on("ctrl+u", "take all of it back", "ctrl+u").To(out.emptySearch).Brief(3, "ctrl+u", "empty"),
+	}}}
+}

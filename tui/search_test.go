@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/find"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -128,7 +128,7 @@ func TestPastingWhatIsLookedFor(t *testing.T) {
 	s.sees("/not found  1 of 3")
 	s.press("ctrl+u")
 	s.send(tea.PasteMsg{Content: strings.Repeat("漢", 9999)})
-	if n := len([]rune(s.output.page.search.words.text)); n > maxSearchWords {
+	if n := len([]rune(s.output.page.search.words.Text)); n > find.Most {
 		t.Errorf("%d characters are looked for", n)
 	}
 }
@@ -268,38 +268,6 @@ func TestSearchFindsWhatIsFolded(t *testing.T) {
 			s.sees(says)
 		}
 		s.press("esc", "1")
-	}
-}
-
-// TestNeedle compares with what a plain look at each place finds.
-func TestNeedle(t *testing.T) {
-	for _, c := range []struct {
-		words, text string
-		want        []int
-	}{
-		{"a", "aAa", []int{0, 1, 2}},
-		{"A", "aAa", []int{1}},
-		{"aa", "aaaaa", []int{0, 2}},
-		{"ä", "Ää", []int{0, 2}},
-		{"Ä", "Ää", []int{0}},
-		{"x.y", "x.y xzy", []int{0}},
-		{"(ü", "a(Ü", []int{1}},
-		{"漢", "字漢", []int{3}},
-		{"", "abc", nil},
-		{"i", "İI", []int{2}},
-	} {
-		n := newSearchWords(c.words)
-		var got []int
-		n.in(c.text, func(from, to int) bool {
-			if !strings.EqualFold(c.text[from:to], c.words) {
-				t.Errorf("%q in %q: found %q", c.words, c.text, c.text[from:to])
-			}
-			got = append(got, from)
-			return true
-		})
-		if !slices.Equal(got, c.want) || n.count(c.text) != len(c.want) {
-			t.Errorf("%q in %q at %v, not %v", c.words, c.text, got, c.want)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/dialog"
+	"github.com/railbench/railbench/tui/docs"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -14,7 +15,7 @@ import (
 // sessions are what is known of those that are saved, and what is opened next.
 type sessions struct {
 	*screen.Shared
-	docs *docs
+	docs *docs.Pages
 	all  []screen.SessionFile
 	next Next
 }
@@ -140,11 +141,7 @@ func (ss *sessions) compared(msg comparedMsg) tea.Cmd {
 		ss.Notice = msg.err.Error()
 		return nil
 	}
-	ss.docs.loadDocs()
-	ss.docs.all = append(ss.docs.all, screen.Doc{
-		Name: "comparison", About: "this session and " + msg.name, Text: msg.text,
-	})
-	return ss.docs.openDoc(len(ss.docs.all) - 1)
+	return ss.docs.Add(screen.Doc{Name: "comparison", About: "this session and " + msg.name, Text: msg.text})
 }
 
 // waitFollow waits for what another railbench does with the session.

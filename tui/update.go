@@ -83,7 +83,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case checkedMsg:
 		return m, m.saved.checked(msg)
 	case explainedMsg:
-		return m, m.docs.explained(msg.text)
+		return m, m.docs.Explained(msg.text)
 	case comparedMsg:
 		return m, m.saved.compared(msg)
 	case changedMsg:

@@ -38,9 +38,10 @@ type Binding struct {
 	Acts  bool          // it does nothing on a screen that only follows
 }
 
-// Bind names keys as help and the pages do, and as Bubble Tea does.
-func Bind(shown, does string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, does))
+// On begins a line of a table: it names keys as help and the pages do, and as Bubble Tea does. What follows says the
+// rest of a binding.
+func On(shown, does string, keys ...string) Binding {
+	return Binding{Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, does))}
 }
 
 // To says what is done.

@@ -1,4 +1,4 @@
-package tui
+package docs
 
 import (
 	"strings"
@@ -6,29 +6,30 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/tui/find"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// docsFind is the pages while what is looked for in them is typed.
-type docsFind struct{ *docs }
+// Find is the pages while what is looked for in them is typed.
+type Find struct{ *Pages }
 
 // typeFind begins to type what is looked for in all pages.
-func (pg *docs) typeFind() tea.Cmd {
-	pg.line = screen.NewLine(maxSearchWords)
+func (pg *Pages) typeFind() tea.Cmd {
+	pg.line = screen.NewLine(find.Most)
 	pg.Layers.Push(screen.DocsWords)
 	return nil
 }
 
 // Key types the words; enter goes to the first place that has them.
-func (df *docsFind) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (df *Find) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
 		df.Layers.Drop(screen.DocsWords)
 	case "enter":
 		df.Layers.Drop(screen.DocsWords)
-		df.words, df.found = newSearchWords(strings.TrimSpace(df.line.Text())), -1
-		if df.words.text != "" {
+		df.words, df.Found = find.New(strings.TrimSpace(df.line.Text())), -1
+		if df.words.Text != "" {
 			return df.nextPlace(1)
 		}
 	default:
@@ -38,13 +39,14 @@ func (df *docsFind) Key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // Paste adds to the words.
-func (df *docsFind) Paste(text string) tea.Cmd {
+func (df *Find) Paste(text string) tea.Cmd {
 	df.line.Paste(screen.FirstLine(text))
 	return nil
 }
 
 // Bindings are what the footer says.
-func (df *docsFind) Bindings() []screen.Chapter {
+func (df *Find) Bindings() []screen.Chapter {
+	on := screen.On
 	return []screen.Chapter{{Title: "search", Bindings: []screen.Binding{
 		on("enter", "go to the first place", "enter").Brief(1, "enter", "find"),
 		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").Brief(2, "esc", "leave"),
@@ -52,32 +54,32 @@ func (df *docsFind) Bindings() []screen.Chapter {
 }
 
 // onward goes to the next place that was looked for, or without a search to the next chapter.
-func (pg *docs) onward(way int) tea.Cmd {
-	if pg.words.text == "" {
+func (pg *Pages) onward(way int) tea.Cmd {
+	if pg.words.Text == "" {
 		return pg.nextChapter(way)
 	}
 	return pg.nextPlace(way)
 }
 
 // nextPlace opens the next page that has the words, at the line below the top of the one that is open.
-func (pg *docs) nextPlace(way int) tea.Cmd {
+func (pg *Pages) nextPlace(way int) tea.Cmd {
 	width := pg.Layout().NoteWidth - 1
 	from := -1
 	switch {
-	case pg.found >= 0 && pg.page:
-		from = pg.found
+	case pg.Found >= 0 && pg.page:
+		from = pg.Found
 	case pg.page:
 		from = pg.top - 1
 	case way < 0:
 		from = 0
 	}
-	for i := range len(pg.all) + 1 {
-		item := ((pg.item+way*i)%len(pg.all) + len(pg.all)) % len(pg.all)
+	for i := range len(pg.All) + 1 {
+		item := ((pg.Item+way*i)%len(pg.All) + len(pg.All)) % len(pg.All)
 		lines, _ := pg.setDoc(item, width)
 		if at := pg.place(lines, from, way); at >= 0 {
-			pg.openDoc(item)
-			pg.found = at
-			pg.top = max(0, min(at, pg.docsEnd()))
+			pg.Open(item)
+			pg.Found = at
+			pg.top = max(0, min(at, pg.end()))
 			pg.chapterInSight()
 			return nil
 		}
@@ -85,18 +87,18 @@ func (pg *docs) nextPlace(way int) tea.Cmd {
 			from = 1 << 30
 		}
 	}
-	pg.Notice = "no page has " + theme.Clean(pg.words.text)
+	pg.Notice = "no page has " + theme.Clean(pg.words.Text)
 	return nil
 }
 
 // place is the first line behind another one, or before it, that has the words; -1 for none.
-func (pg *docs) place(lines []string, from, way int) int {
+func (pg *Pages) place(lines []string, from, way int) int {
 	i := max(0, from+1)
 	if way < 0 {
 		i = min(from, len(lines)) - 1
 	}
 	for ; i >= 0 && i < len(lines); i += way {
-		if pg.words.count(ansi.Strip(lines[i])) > 0 {
+		if pg.words.Count(ansi.Strip(lines[i])) > 0 {
 			return i
 		}
 	}
