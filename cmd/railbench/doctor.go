@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
@@ -64,34 +65,21 @@ INCONCLUSIVE; 5 the result could not be written.`,
 // run looks, corrects what it may, and prints the result whatever becomes of the nodes.
 func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
-	if f.timeout < 0 {
-		return usage(fmt.Errorf("--timeout %s is negative", f.timeout))
-	}
-	if err := writable(cmd.Flags(), "junit"); err != nil {
+	if err := f.contradiction(cmd.Flags(), args); err != nil {
 		return usage(err)
-	}
-	switch {
-	case f.list && f.junit != "":
-		return usage(errors.New("--list runs no check, so --junit has nothing to write: give one of them"))
-	case f.list && (f.fix || f.symptom != "" || len(args) > 0):
-		return usage(errors.New("--list prints all checks: leave out --fix, --symptom and the names of checks"))
 	}
 	t, _, err := tutorial()
 	if err != nil {
 		return err
 	}
-	if given := cmd.Flags().Lookup("symptom"); given.Changed && strings.TrimSpace(f.symptom) == "" {
-		// A script whose variable is empty would get the whole checklist for an answer.
-		return usage(errors.New("--symptom is empty: give a text, - for stdin, or leave it out to check everything"))
-	}
 	if f.list {
 		return plain.Checks(cmd.OutOrStdout(), version(), t, f.json, f.verbose)
 	}
 	checks, about, err := f.checks(ctx, t, args, cmd.InOrStdin())
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return status{exitInconclusive, err}
-	}
-	if err != nil {
+	case err != nil:
 		return usage(err)
 	}
 	ask, confirm := headless.NewAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
@@ -107,11 +95,31 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		// Without anybody who confirms nothing is changed.
 		b.options.Confirm = confirm
 	}
-	if f.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the --timeout of %s was reached", f.timeout))
-		defer cancel()
+	return f.look(cmd, b, t, checks, about)
+}
+
+// contradiction is of flags that can't be given together, or at all.
+func (f doctorFlags) contradiction(flags *pflag.FlagSet, args []string) error {
+	switch {
+	case f.timeout < 0:
+		return fmt.Errorf("--timeout %s is negative", f.timeout)
+	case f.list && f.junit != "":
+		return errors.New("--list runs no check, so --junit has nothing to write: give one of them")
+	case f.list && (f.fix || f.symptom != "" || len(args) > 0):
+		return errors.New("--list prints all checks: leave out --fix, --symptom and the names of checks")
+	case flags.Lookup("symptom").Changed && strings.TrimSpace(f.symptom) == "":
+		// A script whose variable is empty would get the whole checklist for an answer.
+		return errors.New("--symptom is empty: give a text, - for stdin, or leave it out to check everything")
 	}
+	return writable(flags, "junit")
+}
+
+// look runs checks on the bench's rig, and prints what they came to.
+func (f doctorFlags) look(cmd *cobra.Command, b *bench, t steps.Tutorial, checks []steps.Cell,
+	about *doctor.Symptom,
+) error {
+	ctx, cancel := limited(cmd.Context(), f.timeout)
+	defer cancel()
 	b.options.Logs = logDir()
 	b.tellWaits(cmd.ErrOrStderr())
 	s := session.New(b.options)
@@ -125,36 +133,31 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if f.fix {
 		d.Fix(ctx, checks)
 	}
-	found, probed := s.Rig()
-	unreachable := s.Unreachable()
+	found, unreachable := b.found(s), s.Unreachable()
 	closed := s.Close()
 	b.remind(cmd.ErrOrStderr())
-	if !probed {
-		found = named(b)
-	}
 	result := d.Object(version(), found, checks)
 	result.Symptom = about
+	var err error
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
 		err = plain.Doctor(cmd.OutOrStdout(), result, f.verbose, b.fixes)
 	}
-	if f.junit != "" {
-		err = errors.Join(err, results(found, checks, d.Ended).WriteJUnit(f.junit))
-	}
+	err = errors.Join(err, writeJUnit(f.junit, found, checks, d.Ended))
 	end := ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
-	if end == nil && about != nil {
-		// A person who described a fault must not read that all is well because the check for it could not look, or only
-		// warns.
-		switch {
-		case result.Summary[steps.Pass.String()] == len(checks):
-			return nil
-		case result.Summary[steps.Warn.String()] > 0:
-			return status{code: exitFail}
-		}
-		return status{exitInconclusive, errors.New("no check found what you described, and not all of them passed")}
+	if end != nil || about == nil {
+		return end
 	}
-	return end
+	// A person who described a fault must not read that all is well because the check for it could not look, or only
+	// warns.
+	switch {
+	case result.Summary[steps.Pass.String()] == len(checks):
+		return nil
+	case result.Summary[steps.Warn.String()] > 0:
+		return status{code: exitFail}
+	}
+	return status{exitInconclusive, errors.New("no check found what you described, and not all of them passed")}
 }
 
 // fixes is what corrects what a check has found on the bench's rig, to be pasted into a shell.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -62,12 +63,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 	}
 	sanitize.Fprintf(cmd.ErrOrStderr(), "looking at %s …\n", headless.Asked(where, b.names()))
 	found, cables, errs := session.Survey(cmd.Context(), b.options)
-	answered := 0
-	for _, err := range errs {
-		if err == nil {
-			answered++
-		}
-	}
+	answered := len(slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err != nil }))
 	var silent error
 	if answered < len(errs) {
 		silent = status{exitUnreachable, errors.Join(errs...)}

@@ -226,38 +226,40 @@ var builtIn = sync.OnceValues(func() (steps.Tutorial, error) {
 	return t, runbook.Check(t, catalog.New())
 })
 
-// open makes the nodes that the flags ask for. It connects to none of them.
+// open makes the nodes that the flags ask for. It connects to none of them. Where it fails nothing stays open.
 func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
-	b, err := f.nodes(ctx, ask)
+	b := &bench{onState: func(int, runner.State, error) {}}
+	err := f.nodes(ctx, b, ask)
+	if err == nil {
+		err = f.settings(b)
+	}
 	if err != nil {
+		b.close()
 		return nil, err
 	}
+	return b, nil
+}
+
+// settings are what the flags say of the cells on the bench, and what is kept of it.
+func (f rigFlags) settings(b *bench) error {
 	given := f.params
 	if f.container != "" {
 		given = append(slices.Clone(given), "CONTAINER="+f.container)
 	}
 	set, err := parseParams(given, b.options.Tutorial)
+	if err == nil && f.link != "" {
+		b.options.Link, err = steps.ParseLink(f.link, b.names())
+	}
 	if err != nil {
-		b.close()
-		return nil, usage(err)
+		return usage(err)
 	}
 	b.options.Params, b.options.CellParams = set.All, set.Cells
-	if f.link != "" {
-		if b.options.Link, err = steps.ParseLink(f.link, b.names()); err != nil {
-			b.close()
-			return nil, usage(err)
-		}
-	}
 	b.keepJournal()
 	if err := b.trustPrograms(); err != nil {
-		b.close()
-		return nil, unwritten(err)
+		return unwritten(err)
 	}
-	if b.options.Reach, err = f.reach(b); err != nil {
-		b.close()
-		return nil, usage(err)
-	}
-	return b, nil
+	b.options.Reach, err = f.reach(b)
+	return wrongUsage(err)
 }
 
 // linked asks for the link under test where there is more than one to choose and a cell runs over it.
@@ -346,26 +348,31 @@ type choice struct {
 	path      string // of the rig file, where there is one
 }
 
+// contradiction is of flags that name two rigs, or an etcd that can't be one.
+func (f rigFlags) contradiction() error {
+	listed := f.list().Any()
+	switch {
+	case f.rig != "" && f.peer != "":
+		return errors.New("--rig and --peer both name the rig: give one of them")
+	case f.here != "" && f.peer == "":
+		return errors.New("--here needs --peer, the other node")
+	case f.slurm != "" && (listed || f.rig != "" || f.peer != "" || f.nodeCount != 0):
+		return errors.New("give only one of --slurm, --rig, --peer, --nodes and --inventory: each names the rig")
+	case listed && (f.rig != "" || f.peer != ""):
+		return errors.New("give only one of --rig, --peer, --inventory and --nodes with a list: each names the rig")
+	case f.inventory != "" && f.nodeCount != 0:
+		return errors.New("--nodes with a number is for the simulated rig. With --inventory give a list: @group, or names")
+	case f.etcd != "":
+		return etcd.Check(f.etcd)
+	}
+	return nil
+}
+
 // choose reads what names the rig and says what is wrong with it. It touches no node and
 // takes no time, but where another program reads the list of nodes.
 func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
-	switch {
-	case f.rig != "" && f.peer != "":
-		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
-	case f.here != "" && f.peer == "":
-		return c, usage(errors.New("--here needs --peer, the other node"))
-	case f.slurm != "" && (f.list().Any() || f.rig != "" || f.peer != "" || f.nodeCount != 0):
-		return c, usage(errors.New("give only one of --slurm, --rig, --peer, --nodes and --inventory: each names the rig"))
-	case f.list().Any() && (f.rig != "" || f.peer != ""):
-		return c, usage(errors.New("give only one of --rig, --peer, --inventory and --nodes with a list: each names the rig"))
-	case f.inventory != "" && f.nodeCount != 0:
-		return c, usage(errors.New("--nodes with a number is for the simulated rig. With --inventory give a list: @group, " +
-			"or names"))
-	}
-	if f.etcd != "" {
-		if err := etcd.Check(f.etcd); err != nil {
-			return c, usage(err)
-		}
+	if err := f.contradiction(); err != nil {
+		return c, usage(err)
 	}
 	switch {
 	case f.slurm != "":
@@ -419,92 +426,95 @@ func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
 	return c, err
 }
 
-// nodes makes the bench of the rig that the flags name. No node is connected to yet, and ssh reads no
-// configuration that a rig file brings before the user trusts it. Where it fails nothing stays open.
-func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
-	t, cat, err := f.tutorial()
-	if err != nil {
-		return nil, err
+// nodes puts the nodes of the rig that the flags name on the bench. No node is connected to yet, and ssh reads no
+// configuration that a rig file brings before the user trusts it.
+func (f rigFlags) nodes(ctx context.Context, b *bench, ask runner.Asker) (err error) {
+	if b.options.Tutorial, b.options.Catalog, err = f.tutorial(); err != nil {
+		return err
 	}
-	texts, err := programs()
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{
-		options: session.Options{Tutorial: t, Catalog: cat, Programs: texts},
-		onState: func(int, runner.State, error) {},
+	if b.options.Programs, err = programs(); err != nil {
+		return err
 	}
 	c, err := f.choose(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c.simulated {
 		// What a runbook says reaches no machine there.
-		b.options.Trust = newTrust(t)
-		return b, f.simulate(b, ask)
+		b.options.Trust = newTrust(b.options.Tutorial)
+		return f.simulate(b, ask)
 	}
-	if b.options.Trust, err = trustBeside(t, f.runbooks); err != nil {
-		return nil, err
+	if b.options.Trust, err = trustBeside(b.options.Tutorial, f.runbooks); err != nil {
+		return err
 	}
+	return f.real(ctx, b, c, ask)
+}
+
+// real are the nodes of a real rig.
+func (f rigFlags) real(ctx context.Context, b *bench, c choice, ask runner.Asker) error {
 	file := c.file
 	if c.path != "" && file.SSHConfig != "" && f.sshConfig == "" {
 		files, err := trustRig(b.options.Trust, c.path, file.SSHConfig, f.trust)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		state, _ := stateDir() // without a home the copies are temporary files
 		if b.temp, err = trust.CopySSH(state, files); err != nil {
-			return nil, usage(fmt.Errorf("rig file %s: %w", c.path, err))
+			return usage(fmt.Errorf("rig file %s: %w", c.path, err))
 		}
 		f.sshConfig = filepath.Join(b.temp.Path, runner.SSHCopyName(0))
 	}
 	b.listed = file
 	b.file, f.sshConfig = c.path, cmp.Or(f.sshConfig, file.SSHConfig)
-	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
-		b.close()
-		return nil, err
+	err := b.serve(cmp.Or(f.etcd, file.Etcd))
+	if err != nil {
+		return err
 	}
 	b.options.LockOwner = runner.ThisLockOwner()
 	if f.slurm != "" {
 		if file, err = f.allocate(ctx, b); err != nil {
-			b.close()
-			return nil, err
+			return err
 		}
 	}
 	if err := b.inAllocation(file); err != nil {
-		b.close()
-		return nil, usage(err)
+		return usage(err)
 	}
 	if b.options.Rails, err = file.RailChoices(); err != nil {
-		b.close()
-		return nil, usage(err)
+		return usage(err)
 	}
-	nodes := file.All()
-	var targets []runner.Target
-	dests := make([]string, len(nodes))
-	for i, n := range nodes {
-		if !n.Local {
-			dests[i] = n.SSH
-		}
-	}
-	if b.allocation.Job == 0 {
-		if targets, err = runner.ResolveAll(ctx, dests, f.sshConfig); err != nil {
-			if b.temp != nil {
-				err = fmt.Errorf("%s, of which ssh got a copy: %w", file.SSHConfig, err)
-			}
-			b.close()
-			return nil, usage(err)
-		}
-	}
-	for i, n := range nodes {
-		f.connect(b, i, n, targets, ask)
+	if err := f.reached(ctx, b, file, ask); err != nil {
+		return usage(err)
 	}
 	if b.options.Rig = file.Name; b.options.Rig == "" {
 		if b.options.Rig = strings.Join(b.names(), "-"); len(b.names()) > 64 {
 			b.options.Rig = nodeset.Fold(b.names())
 		}
 	}
-	return b, nil
+	return nil
+}
+
+// reached puts the nodes of a rig file on the bench, as they are reached.
+func (f rigFlags) reached(ctx context.Context, b *bench, file rigfile.File, ask runner.Asker) (err error) {
+	nodes := file.All()
+	var targets []runner.Target
+	if b.allocation.Job == 0 {
+		dests := make([]string, len(nodes))
+		for i, n := range nodes {
+			if !n.Local {
+				dests[i] = n.SSH
+			}
+		}
+		if targets, err = runner.ResolveAll(ctx, dests, f.sshConfig); err != nil && b.temp != nil {
+			err = fmt.Errorf("%s, of which ssh got a copy: %w", file.SSHConfig, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, n := range nodes {
+		f.connect(b, i, n, targets, ask)
+	}
+	return nil
 }
 
 // names are the nodes', in order.
@@ -614,7 +624,6 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		runtime.GOMAXPROCS(1)
 	}
 	if err := b.serve(f.etcd); err != nil {
-		b.close()
 		return err
 	}
 	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed.watched()
@@ -627,7 +636,6 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
 		})
 		if err != nil {
-			b.close()
 			return err
 		}
 		b.add(node, "simulated")

@@ -127,27 +127,38 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if m == nil {
 		return err
 	}
-	if kept := f.keep(m); kept != nil {
-		return unwritten(kept)
-	}
-	if err := f.print(out, m); err != nil {
-		return err
+	if failed := f.result(out, m); failed != nil {
+		return failed
 	}
 	if logged != "" {
 		sanitize.Fprintf(errs, "%s\n", logged)
 	}
+	return f.ended(ctx, errs, m, err)
+}
+
+// result keeps and prints a matrix.
+func (f pairsFlags) result(out io.Writer, m *pairs.Matrix) error {
+	if err := f.keep(m); err != nil {
+		return unwritten(err)
+	}
+	return f.print(out, m)
+}
+
+// ended is the exit status of a run, and says why it was cut short.
+func (f pairsFlags) ended(ctx context.Context, errs io.Writer, m *pairs.Matrix, err error) error {
+	if err == nil && ctx.Err() == nil {
+		return outcome(map[string]int{m.Judge().Grade.String(): 1})
+	}
 	switch {
 	case errors.Is(err, context.Canceled) && f.save != "":
-		sanitize.Fprintf(errs, "interrupted: --save %s goes on with what is there\n", f.save)
+		err = fmt.Errorf("interrupted: --save %s goes on with what is there", f.save)
 	case errors.Is(err, context.Canceled):
-		sanitize.Fprintln(errs, "interrupted: what has no figure was not measured")
-	case err != nil:
+		err = errors.New("interrupted: what has no figure was not measured")
+	}
+	if err != nil {
 		sanitize.Fprintf(errs, "%v\n", err)
 	}
-	if err != nil || ctx.Err() != nil {
-		return status{code: exitInconclusive}
-	}
-	return outcome(map[string]int{m.Judge().Grade.String(): 1})
+	return status{code: exitInconclusive}
 }
 
 // measure says what will be run, asks where nodes are real, and measures. The matrix is nil where nothing was.

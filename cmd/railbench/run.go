@@ -101,24 +101,34 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	if f.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the --timeout of %s was reached", f.timeout))
-		defer cancel()
-	}
 	if err := b.linked(cells); err != nil {
 		return err
 	}
+	ctx, cancel := limited(ctx, f.timeout)
+	defer cancel()
 	if f.dryRun {
 		return f.plan(ctx, cmd.OutOrStdout(), b, cells)
 	}
-	b.options.Logs = logDir()
 	if err := b.trustRunbooks(f.runbooks, f.trust); err != nil {
 		return err
 	}
 	if err := b.trustSession(f.session, f.trust); err != nil {
 		return err
 	}
+	return f.execute(ctx, cmd, b, cells)
+}
+
+// limited is a context that ends after a --timeout; 0 is none.
+func limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the --timeout of %s was reached", timeout))
+}
+
+// execute runs cells on the bench's rig, and prints what they came to.
+func (f runFlags) execute(ctx context.Context, cmd *cobra.Command, b *bench, cells []steps.Cell) error {
+	b.options.Logs = logDir()
 	if f.session != "" {
 		if _, err := b.keep(f.session, cmd.ErrOrStderr()); err != nil {
 			return err
@@ -134,27 +144,26 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}
 	s.Open()
 	ran.RunAll(ctx, cells)
-	found, probed := s.Rig()
-	unreachable := s.Unreachable()
+	found, unreachable := b.found(s), s.Unreachable()
 	closed, unsaved := finish(s, cmd.ErrOrStderr())
 	b.remind(cmd.ErrOrStderr())
-	// No one has looked at the nodes: the result has their names all the same.
-	if !probed {
-		found = named(b)
-	}
 	result := headless.NewObject(version(), found, cells, ran.Ended)
+	var err error
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
-	} else {
-		err = list.Rest(result)
-		if err == nil {
-			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).Summaries(cells, ran.Ended)
-		}
+	} else if err = list.Rest(result); err == nil {
+		err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).Summaries(cells, ran.Ended)
 	}
-	if f.junit != "" {
-		err = errors.Join(err, results(found, cells, ran.Ended).WriteJUnit(f.junit))
-	}
+	err = errors.Join(err, writeJUnit(f.junit, found, cells, ran.Ended))
 	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
+}
+
+// found is the rig as it was found. Where no one has looked at the nodes the result has their names all the same.
+func (b *bench) found(s *session.Session) steps.Rig {
+	if found, probed := s.Rig(); probed {
+		return found
+	}
+	return named(b)
 }
 
 // tellWaits says who has the nodes that a cell waits for.
@@ -234,8 +243,14 @@ const (
 	timeoutDoes = "end the whole run after this `TIME`, such as 5m"
 )
 
-func results(rig steps.Rig, all []steps.Cell, ended map[string]steps.CellEnded) notebook.Results {
-	return notebook.Results{Program: version(), Rig: rig, Cells: all, Ended: ended, Evidence: cells.Evidence}
+// writeJUnit writes the verdicts to a JUnit file; an empty name is none.
+func writeJUnit(file string, rig steps.Rig, all []steps.Cell, ended map[string]steps.CellEnded) error {
+	if file == "" {
+		return nil
+	}
+	return notebook.Results{
+		Program: version(), Rig: rig, Cells: all, Ended: ended, Evidence: cells.Evidence,
+	}.WriteJUnit(file)
 }
 
 func writeJSON(out io.Writer, v any) error { return sanitize.JSON(out, v) }

@@ -60,56 +60,55 @@ func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err 
 		return "", err
 	}
 	defer b.close()
-	return b.takeBack(cmd, confirm, list)
+	return b.options.Rig, b.takeBack(cmd, confirm, list)
 }
 
 // takeBack is that on the bench's rig.
-func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list bool) (name string, err error) {
+func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list bool) error {
 	ctx := cmd.Context()
-	name = b.options.Rig
 	if b.options.Journal == nil {
-		return name, status{exitFail, errors.New("the folder of the undo journal is missing")}
+		return status{exitFail, errors.New("the folder of the undo journal is missing")}
 	}
 	changes, unread := session.Changes(ctx, b.options)
 	if unread != nil && changes == nil {
-		return name, status{exitUnreachable, unread}
+		return status{exitUnreachable, unread}
 	}
 	// What can't be read may be a change of this rig: whatever becomes of the others, not everything is back.
 	if unread != nil && (len(changes) == 0 || list) {
 		describeChanges(cmd.OutOrStdout(), changes)
-		return name, status{exitFail, unread}
+		return status{exitFail, unread}
 	}
 	if unread != nil {
 		sanitize.Fprintln(cmd.ErrOrStderr(), "railbench:", unread)
 	}
 	if len(changes) == 0 {
-		sanitize.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
-		return name, nil
+		sanitize.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", b.options.Rig)
+		return nil
 	}
 	describeChanges(cmd.OutOrStdout(), changes)
 	if list {
-		return name, nil
+		return nil
 	}
 	if confirm == nil {
-		return name, usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
+		return usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
 	}
 	if a, ok := confirm.(*headless.Asker); ok {
 		if yes, err := a.Ask(ctx, "Take them back, as root on every node that has one?"); err != nil || !yes {
-			return name, status{exitInconclusive, errors.New("nothing was changed")}
+			return status{exitInconclusive, errors.New("nothing was changed")}
 		}
 	}
 	tell := func(format string, args ...any) {
 		sanitize.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
 	}
 	if err := session.Undo(ctx, b.options, changes, tell); err != nil {
-		return name, status{exitFail, err}
+		return status{exitFail, err}
 	}
 	if unread != nil {
 		sanitize.Fprintln(cmd.OutOrStdout(), "All readable entries of the undo journal are rolled back.")
-		return name, status{code: exitFail}
+		return status{code: exitFail}
 	}
 	sanitize.Fprintln(cmd.OutOrStdout(), "Everything is rolled back.")
-	return name, nil
+	return nil
 }
 
 func describeChanges(out io.Writer, changes []undo.Entry) {

@@ -176,7 +176,7 @@ func TestUndoOfAnUnreadableJournal(t *testing.T) {
 		cmd.SetContext(t.Context())
 		cmd.SetOut(&stdout)
 		cmd.SetErr(&stderr)
-		_, err := b.takeBack(cmd, nil, list)
+		err := b.takeBack(cmd, nil, list)
 		if s, ok := errors.AsType[status](err); !ok || s.code != exitFail || !strings.Contains(s.Error(), "x.json") {
 			t.Errorf("list %t: %v", list, err)
 		}

@@ -190,11 +190,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	if kept != nil {
 		b.options.Tutorial = kept.Book().Tutorial // with the cells that the session added
 	}
-	notice := b.changes()
-	if foreign := b.foreign(kept); len(foreign) > 0 {
-		notice = fmt.Sprintf("%s here came from another user (%s) and does not run until you trust it: "+
-			"T shows it in full, T again trusts it", trust.Counted(foreign), ids(foreign))
-	}
+	notice := b.notice(kept)
 	s = session.New(b.options)
 	b.onState = s.State
 	s.Open()
@@ -202,14 +198,35 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	if err := along.prepare(); err != nil {
 		return nil, err
 	}
-	opts := b.screen(s)
+	opts, err := o.options(b, s, kept)
+	if err != nil {
+		return nil, usage(err)
+	}
 	opts.Viewers = screen.Viewers{Audience: along.page, Serve: along.toggle}
-	opts.Programs = screen.Programs{Editor: openEditor, Pager: openPager}
-	opts.Rig.Linked = flags.link != ""
-	if k, err := keeper(); err == nil && back == nil {
+	opts.Rig.Linked, opts.Notice = flags.link != "", notice
+	if back != nil {
+		opts.Runbook = screen.Runbook{Write: back.Write, Changed: back.Watch(cmd.Context())}
+	} else if k, err := keeper(); err == nil {
 		opts.Learning = k
 	}
-	opts.Drill, opts.Presentation.Open, opts.Notice = o.drill, o.stage.open, notice
+	ready = true
+	return &app{tui.New(s, opts), b, s, along}, nil
+}
+
+// notice is what has to be known before the first key.
+func (b *bench) notice(kept *notebook.Store) string {
+	if foreign := b.foreign(kept); len(foreign) > 0 {
+		return fmt.Sprintf("%s here came from another user (%s) and does not run until you trust it: "+
+			"T shows it in full, T again trusts it", trust.Counted(foreign), ids(foreign))
+	}
+	return b.changes()
+}
+
+// options are those of a screen that is opened on the bench.
+func (o opening) options(b *bench, s *session.Session, kept *notebook.Store) (screen.Options, error) {
+	opts := b.screen(s)
+	opts.Programs = screen.Programs{Editor: openEditor, Pager: openPager}
+	opts.Drill, opts.Presentation.Open = o.drill, o.stage.open
 	if kept != nil {
 		book := kept.Book()
 		opts.Book = &book
@@ -217,19 +234,12 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	if o.recording != nil {
 		opts.Presentation.Mark = o.recording.Mark
 	}
-	if err := o.stage.put(&opts, b); err != nil {
-		return nil, usage(err)
-	}
-	if back != nil {
-		opts.Runbook = screen.Runbook{Write: back.Write, Changed: back.Watch(cmd.Context())}
-	}
 	opts.Saved = screen.Saved{List: savedSessions, Compare: notebook.CompareFiles}
 	if o.drill.Fault == "" {
 		opts.Saved.Check, opts.Saved.In = b.opens, saveIn(s)
 		opts.Saved.Elsewhere = func() string { return notebook.Elsewhere(b.options.Rig) }
 	}
-	ready = true
-	return &app{tui.New(s, opts), b, s, along}, nil
+	return opts, o.stage.put(&opts, b)
 }
 
 // thisTerminal is what the terminal can show that railbench runs in.
