@@ -260,7 +260,7 @@ func TestForgedNode(t *testing.T) {
 		"init":   func(w io.Writer) { headless.Describe(w, rig) },
 		"doctor": func(w io.Writer) { _ = plain.Doctor(w, d.Object("test", rig, checks), true, (&bench{}).fixes) },
 		"a change": func(w io.Writer) {
-			sanitize.Fprintf(w, "%s\n", describeChange(undo.Entry{
+			sanitize.Fprintf(w, "%s\n", (undo.Entry{
 				Cell:  text,
 				Nodes: []undo.Place{{Name: text, Set: []string{text}}},
 			}))

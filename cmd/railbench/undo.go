@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -113,7 +112,7 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 
 func describeChanges(out io.Writer, changes []undo.Entry) {
 	for _, c := range changes {
-		sanitize.Fprintln(out, describeChange(c))
+		sanitize.Fprintln(out, c)
 	}
 }
 
@@ -233,17 +232,4 @@ func (b *bench) changes() string {
 	}
 	return fmt.Sprintf("Changed on %s and not back yet: %s. %s takes it back.",
 		b.options.Rig, strings.Join(kept, ", "), b.options.UndoCommand())
-}
-
-// describeChange is a change in one line.
-func describeChange(c undo.Entry) string {
-	var where []string
-	for _, p := range c.Nodes {
-		where = append(where, fmt.Sprintf("%s (%s)", p.Name, strings.Join(p.Set, " ")))
-	}
-	state := "kept"
-	if !c.Kept {
-		state = "not confirmed: rolled back automatically"
-	}
-	return fmt.Sprintf("%s  %s  %s, %s", c.At.Local().Format(time.DateTime), c.Cell, strings.Join(where, " and "), state)
 }

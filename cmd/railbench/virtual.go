@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -135,43 +133,5 @@ func virtualRig() (rigfile.File, string, error) {
 	if err != nil {
 		return rigfile.File{}, "", err
 	}
-	config := filepath.Join(state, "ssh_config")
-	if _, err := os.Stat(config); err != nil {
-		return rigfile.File{}, "", errors.New("the virtual rig is not built: railbench rig build, then railbench rig up")
-	}
-	nodes, err := virtualNodes(state)
-	if err != nil {
-		return rigfile.File{}, "", err
-	}
-	here, peer := rigfile.Node{Name: "spark-02", SSH: "spark-02"}, rigfile.Node{Name: "spark-01", SSH: "spark-01"}
-	if nodes == 2 {
-		return rigfile.File{Name: "virtual", Here: here, Peer: peer}, config, nil
-	}
-	f := rigfile.File{Name: "virtual", Nodes: []rigfile.Node{here, peer}}
-	for n := 3; n <= nodes; n++ {
-		name := fmt.Sprintf("spark-%02d", n)
-		f.Nodes = append(f.Nodes, rigfile.Node{Name: name, SSH: name})
-	}
-	return f, config, nil
-}
-
-// mostVirtual is how many machines the script boots at most.
-const mostVirtual = 8
-
-// virtualNodes is how many machines are up, as the script wrote it down.
-func virtualNodes(state string) (int, error) {
-	file := filepath.Join(state, "run", "nodes")
-	text, err := safefile.Read(file, 16)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 2, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("how many machines the virtual rig has: %w", err)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || n < 2 || n > mostVirtual {
-		return 0, fmt.Errorf("how many machines the virtual rig has: %s says %q: railbench rig down, then railbench rig up",
-			file, text)
-	}
-	return n, nil
+	return rigfile.Virtual(state)
 }

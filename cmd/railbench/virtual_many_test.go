@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rigfile"
 )
 
 // TestVirtualMany is on four machines with soft-RoCE behind a switch: a cell runs over the link that is chosen, the
@@ -106,7 +107,7 @@ func (v *virtual) cutOff(t *testing.T, cmd *exec.Cmd, node string, begun func(te
 func TestVirtualNodes(t *testing.T) {
 	state := t.TempDir()
 	file := filepath.Join(state, "run", "nodes")
-	if n, err := virtualNodes(state); n != 2 || err != nil {
+	if n, err := rigfile.VirtualNodes(state); n != 2 || err != nil {
 		t.Errorf("no file: %d, %v", n, err)
 	}
 	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
@@ -118,7 +119,7 @@ func TestVirtualNodes(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n, err := virtualNodes(state)
+		n, err := rigfile.VirtualNodes(state)
 		if n != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d, %v", text, n, err)
 		}

@@ -138,3 +138,16 @@ func syncDir(dir string) error {
 	defer d.Close()
 	return d.Sync()
 }
+
+// String is a change in one line.
+func (c Entry) String() string {
+	var where []string
+	for _, p := range c.Nodes {
+		where = append(where, fmt.Sprintf("%s (%s)", p.Name, strings.Join(p.Set, " ")))
+	}
+	state := "kept"
+	if !c.Kept {
+		state = "not confirmed: rolled back automatically"
+	}
+	return fmt.Sprintf("%s  %s  %s, %s", c.At.Local().Format(time.DateTime), c.Cell, strings.Join(where, " and "), state)
+}
