@@ -128,7 +128,7 @@ func TestProcessThatIsStopped(t *testing.T) {
 				if cause := context.Cause(ctx); !errors.Is(cause, c.want) || !watched(cause) {
 					t.Errorf("ended by %v", cause)
 				}
-				if took := time.Since(began); c.want == errHalted && took > 30*time.Second {
+				if took := time.Since(began); errors.Is(c.want, errHalted) && took > 30*time.Second {
 					t.Errorf("it ended after %s", took)
 				}
 			})
