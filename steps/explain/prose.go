@@ -21,6 +21,8 @@ const (
 	mostMeant    = 3 // entries
 	// What the first line says counts so much more: it is a report's title.
 	titled = 1.3
+	// Of a longer text, a phrase that scores less is not an answer: of those most led to another cause.
+	leastByWords = 1.2
 	// An entry is named next to the best one if it comes this near to it.
 	nearBest = 0.6
 )
@@ -90,10 +92,11 @@ func (k *Knowledge) said(t text) (found []Found) {
 	}
 	for i, score := range heard.best {
 		sure := ByWords
-		if !heard.told[i] {
-			if sure = Weak; len(heard.told) > 0 {
-				continue
-			}
+		switch {
+		case !heard.told[i] && len(heard.told) > 0:
+			continue
+		case !heard.told[i], !typed && score < leastByWords:
+			sure = Weak
 		}
 		f := k.Causes[i].found(sure, heard.at[i])
 		f.score = rank[sure] + int(100*score)

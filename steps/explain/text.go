@@ -71,11 +71,14 @@ var ofProgram = lazyregexp.New(`^\S+\.(?:c|cc|cpp|h|py|go|rs)\b ?[:(]|\*\*\*|^\w
 // codeOrQuote is a quotation, an indented block or a table.
 var codeOrQuote = lazyregexp.New(`^(?:\s*>(?:[^>]|$)|\t| {4}|\s*\|)`)
 
+// rule is a line of dashes: Open MPI prints its messages between two of them.
+var rule = lazyregexp.New(`^-{40,}$`)
+
 // cut makes the lines of a text.
 func cut(s string, omitted Omitted) text {
 	var t text
 	shapes := map[string]int{}
-	n, part, fenced := 0, 0, false
+	n, part, fenced, boxed := 0, 0, false, false
 	for raw := range strings.Lines(parse.Plain(s)) {
 		if n++; n == omitted.After+1 {
 			n += omitted.Lines
@@ -95,7 +98,10 @@ func cut(s string, omitted Omitted) text {
 			l.known = true
 			fenced = !fenced
 		}
-		l.aside = fenced || codeOrQuote.Regexp().MatchString(raw)
+		if rule.Regexp().MatchString(l.whole) {
+			boxed = !boxed
+		}
+		l.aside = fenced || boxed || codeOrQuote.Regexp().MatchString(raw)
 		if m := prompt.Regexp().FindStringSubmatch(l.whole); m != nil {
 			part++
 			l.command, l.known = strings.TrimSpace(m[1]), true
