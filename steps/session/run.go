@@ -17,6 +17,7 @@ import (
 	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/registry"
@@ -447,6 +448,9 @@ func watched(cause error) bool {
 		errors.Is(cause, errService)
 }
 
+// nothingMoved is in a line that is no sign of life: iperf3's server prints one a second, also while nothing arrives.
+var nothingMoved = lazyregexp.New(`\s0\.00 +\w?bits/sec`)
+
 // watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, if a service that
 // they need ended, if a link of the test went down (UCX doesn't report that, and the counters show it at once), or if
 // two looks found the same process stopped by a signal. Nodes are asked only after a silence, so that a good run is not
@@ -750,7 +754,9 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 		if line.Stream == runner.Stderr {
 			kind = steps.FromStderr
 		}
-		r.printed.Store(line.At.UnixNano())
+		if !nothingMoved.Regexp().MatchString(line.Text) {
+			r.printed.Store(line.At.UnixNano())
+		}
 		printed := steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text, Spans: line.Spans}
 		if kind == steps.FromStdout && (role.Probe || strings.HasPrefix(line.Text, steps.ForRailbench)) {
 			r.write(printed, line.Cut)

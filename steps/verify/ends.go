@@ -158,6 +158,14 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 	if s.Err == "" && !slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return !o.Exit.OK() }) {
 		return registry.Finding{}, false
 	}
+	if f, ok := wentDown(rig, s, ports); ok {
+		return f, true
+	}
+	return outlasted(rig, s, ports)
+}
+
+// wentDown is a link that went down during a test.
+func wentDown(rig steps.Rig, s steps.Stage, ports []traffic.Port) (f registry.Finding, ok bool) {
 	for _, p := range ports {
 		if grown := traffic.Flaps(s.Bytes, p); grown != "" {
 			return finding(steps.LinkFlapped, steps.Fail,
@@ -165,7 +173,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 					"ends", traffic.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}
-	return outlasted(rig, s, ports)
+	return f, false
 }
 
 // outlasted is for a test that reached its limit at work: its ports carried, over all of the time, about what one of

@@ -71,6 +71,10 @@ func (l Line) Hear(t Test) (account traffic.Accounted, ok bool) {
 	}
 	l.Rep.Hear(steps.ByOutput)
 	if !l.whole() || !t.Output() {
+		// A tool may come back after its link did, and then print figures that its options do not lead to.
+		if f, down := wentDown(l.Rig, l.Stage, l.Ports); down {
+			l.Add(f.Code, f.Grade, "%s", f.Text)
+		}
 		return account, false
 	}
 	l.Rep.Hear(steps.ByBytes)

@@ -573,7 +573,7 @@ func benchEnds(
 		if s.Stalled {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
 			code = steps.TestStalled
-			hint = fmt.Sprintf(", after %d rows. Look for a stopped process (ps: state T), then rerun", len(b.Rows))
+			hint = fmt.Sprintf(", after %d rows. Run: railbench doctor firewall path-loss", len(b.Rows))
 		}
 		rep.Add(code, steps.Inconclusive, "not completed: %s%s", s.Err, hint)
 	}

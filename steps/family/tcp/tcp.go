@@ -209,8 +209,8 @@ type tcpTest struct {
 func (t *tcpTest) Ends() bool {
 	switch {
 	case t.stage.Stalled: // what the ends said when they were stopped follows from that
-		t.rep.Add(steps.TestStalled, steps.Inconclusive, "no data moved for %s, so iperf3 was stopped. Look for a stopped "+
-			"process (ps: state T), then run: railbench doctor firewall path-loss", t.cell.Stall)
+		t.rep.Add(steps.TestStalled, steps.Inconclusive, "no data moved for %s, so iperf3 was stopped. Run: railbench "+
+			"doctor firewall path-loss", t.cell.Stall)
 		return false
 	case t.stage.Err != "":
 		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)

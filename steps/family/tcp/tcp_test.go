@@ -254,7 +254,7 @@ func TestTCP(t *testing.T) {
 					s.Outputs[i].Exit = runner.Exit{Why: runner.Cancelled}
 					s.Outputs[i].Value = parse.Iperf3{Error: "select failed: Bad file descriptor"}
 				}
-			}), steps.Inconclusive, steps.TestStalled, []string{"state T"},
+			}), steps.Inconclusive, steps.TestStalled, []string{"doctor firewall path-loss"},
 		},
 		"no room in /tmp of the server": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
