@@ -289,6 +289,36 @@ type (
 	}
 )
 
+// readRoutes reads the routes of a family.
+func (s *State) readRoutes(text string, v6 bool) error {
+	var routes []ipRoute
+	if err := read(text, &routes); err != nil {
+		return err
+	}
+	var whole []map[string]json.RawMessage
+	if err := read(text, &whole); err != nil {
+		return err
+	}
+	for i, r := range routes {
+		beside := unusual(whole[i])
+		switch {
+		case !r.kept(v6):
+		case beside != "":
+			s.Odd = append(s.Odd, OddRoute{V6: v6, Dst: r.Dst, Dev: r.Dev, Table: r.Table, TOS: r.TOS, More: beside})
+		default:
+			s.Routes = append(s.Routes,
+				Route{
+					v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric,
+					slices.Contains(r.Flags, "onlink"),
+				})
+		}
+		for _, hop := range r.Nexthops {
+			s.Shared = append(s.Shared, Route{V6: v6, Dst: r.Dst, Dev: hop.Dev})
+		}
+	}
+	return nil
+}
+
 // Parse reads what Capture printed. Incomplete output is an error: a rollback must not be made from half of
 // the state.
 func Parse(out string) (State, error) {
@@ -328,30 +358,8 @@ func Parse(out string) (State, error) {
 		part string
 		v6   bool
 	}{{"routes", false}, {"routes6", true}} {
-		var routes []ipRoute
-		if err := read(parts[family.part], &routes); err != nil {
+		if err := s.readRoutes(parts[family.part], family.v6); err != nil {
 			return State{}, fmt.Errorf("read the %s: %w", family.part, err)
-		}
-		var whole []map[string]json.RawMessage
-		if err := read(parts[family.part], &whole); err != nil {
-			return State{}, fmt.Errorf("read the %s: %w", family.part, err)
-		}
-		for i, r := range routes {
-			beside := unusual(whole[i])
-			switch {
-			case !r.kept(family.v6):
-			case beside != "":
-				s.Odd = append(s.Odd, OddRoute{V6: family.v6, Dst: r.Dst, Dev: r.Dev, Table: r.Table, TOS: r.TOS, More: beside})
-			default:
-				s.Routes = append(s.Routes,
-					Route{
-						family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric,
-						slices.Contains(r.Flags, "onlink"),
-					})
-			}
-			for _, hop := range r.Nexthops {
-				s.Shared = append(s.Shared, Route{V6: family.v6, Dst: r.Dst, Dev: hop.Dev})
-			}
 		}
 	}
 	var neighbours []ipNeighbour

@@ -108,6 +108,11 @@ func (l Launcher) check() error {
 	case len(l.Arguments) > maxWords || len(l.Environment) > maxWords:
 		return fmt.Errorf("it has more than %d words", maxWords)
 	}
+	return l.checkTexts()
+}
+
+// checkTexts says what is wrong with the words of a launcher's command line.
+func (l Launcher) checkTexts() error {
 	known := map[string][]string{
 		"host": {"{host}", "{per_node}"}, "arguments": {"{hosts}", "{nodes}", "{ranks}", "{per_node}", "{mark}"},
 	}

@@ -68,20 +68,25 @@ func ParseCounters(stdout string) (Counters, error) {
 			}
 			continue
 		}
-		// The path begins with a slash, so part[0] is empty.
-		part := strings.Split(path, "/")
-		switch {
-		case len(part) == 9 && part[8] == "temp1_input": // /sys/class/infiniband/DEV/device/hwmon/hwmonN/temp1_input
-			c.heat[part[4]] = v
-		case len(part) == 9 && part[8] == "temp1_highest":
-			c.most[part[4]] = v
-		case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
-			put(c.ports, part[4]+"/"+part[6], part[8], v)
-		case len(part) >= 6 && part[3] == "net": // /sys/class/net/IF/statistics/NAME, …/IF/carrier_changes
-			put(c.nets, part[4], part[len(part)-1], v)
-		}
+		c.put(path, v)
 	}
 	return c, nil
+}
+
+// put keeps the value of a file of sysfs.
+func (c *Counters) put(path string, v uint64) {
+	// The path begins with a slash, so part[0] is empty.
+	part := strings.Split(path, "/")
+	switch {
+	case len(part) == 9 && part[8] == "temp1_input": // /sys/class/infiniband/DEV/device/hwmon/hwmonN/temp1_input
+		c.heat[part[4]] = v
+	case len(part) == 9 && part[8] == "temp1_highest":
+		c.most[part[4]] = v
+	case len(part) == 9 && part[3] == "infiniband": // /sys/class/infiniband/DEV/ports/N/counters/NAME
+		put(c.ports, part[4]+"/"+part[6], part[8], v)
+	case len(part) >= 6 && part[3] == "net": // /sys/class/net/IF/statistics/NAME, …/IF/carrier_changes
+		put(c.nets, part[4], part[len(part)-1], v)
+	}
 }
 
 // Restarted reports whether the machine has started again between two readings.

@@ -371,6 +371,12 @@ func (r *reader) cell(raw json.RawMessage) error {
 	for _, n := range f.Notes {
 		r.d.numbers[n.Text] = n.No
 	}
+	r.ownCell(c, f)
+	return nil
+}
+
+// ownCell reads a cell of ours.
+func (r *reader) ownCell(c cellIn, f facts) {
 	switch f.Kind {
 	case kindPart:
 		p := r.part(f)
@@ -387,7 +393,6 @@ func (r *reader) cell(raw json.RawMessage) error {
 	case kindCell:
 		r.code(c, f)
 	}
-	return nil
 }
 
 // ours reports whether a cell of a type is one of railbench's, by what it says of itself.

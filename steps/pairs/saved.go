@@ -272,6 +272,18 @@ func (r *savedReader) read() (*Matrix, error) {
 	return m, nil
 }
 
+// listOf reads a list into another one; over is the error where it has more than most.
+func listOf[T any](r *savedReader, into *[]T, most int, over error) error {
+	return r.list(func() error {
+		var one T
+		err := r.value(&one)
+		if *into = append(*into, one); err == nil && len(*into) > most {
+			err = over
+		}
+		return err
+	})
+}
+
 // field reads one field. What it means is judged again, and its own verdict and causes are passed over.
 func (r *savedReader) field(name string) error {
 	plain := map[string]any{
@@ -285,32 +297,11 @@ func (r *savedReader) field(name string) error {
 	case ok:
 		return r.value(into)
 	case name == "nodes":
-		return r.list(func() error {
-			var n Node
-			err := r.value(&n)
-			if r.d.Nodes = append(r.d.Nodes, n); err == nil && len(r.d.Nodes) > mostNodes {
-				err = fmt.Errorf("it has more than %d nodes", mostNodes)
-			}
-			return err
-		})
+		return listOf(r, &r.d.Nodes, mostNodes, fmt.Errorf("it has more than %d nodes", mostNodes))
 	case name == "rails":
-		return r.list(func() error {
-			var rail string
-			err := r.value(&rail)
-			if r.d.Rails = append(r.d.Rails, rail); err == nil && len(r.d.Rails) > MostRails {
-				err = fmt.Errorf("it has more than %d rails", MostRails)
-			}
-			return err
-		})
+		return listOf(r, &r.d.Rails, MostRails, fmt.Errorf("it has more than %d rails", MostRails))
 	case name == "uncabled":
-		return r.list(func() error {
-			var p [2]int
-			err := r.value(&p)
-			if r.d.Uncabled = append(r.d.Uncabled, p); err == nil && len(r.d.Uncabled) > mostNodes*mostNodes/2 {
-				err = errors.New("more pairs without a cable than pairs")
-			}
-			return err
-		})
+		return listOf(r, &r.d.Uncabled, mostNodes*mostNodes/2, errors.New("more pairs without a cable than pairs"))
 	case name == "figures":
 		if err := r.begin(); err != nil {
 			return err

@@ -170,6 +170,22 @@ func prose(lines []string) string {
 	return sanitize.Line(strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
 }
 
+// runs reads the cell that is run, and its parameters.
+func (a *Action) runs(words []string) error {
+	if len(words) == 0 {
+		return fmt.Errorf("run names a cell")
+	}
+	a.Cell = words[0]
+	for _, word := range words[1:] {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return fmt.Errorf("%q: a parameter is NAME=VALUE", word)
+		}
+		a.Params = append(a.Params, Param{name, value})
+	}
+	return nil
+}
+
 func (p *parser) action(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -183,16 +199,8 @@ func (p *parser) action(line string) error {
 	a, rest := Action{Kind: deeds[i]}, words[1:]
 	switch a.Kind {
 	case Run:
-		if len(rest) == 0 {
-			return fmt.Errorf("run names a cell")
-		}
-		a.Cell = rest[0]
-		for _, word := range rest[1:] {
-			name, value, ok := strings.Cut(word, "=")
-			if !ok {
-				return fmt.Errorf("%q: a parameter is NAME=VALUE", word)
-			}
-			a.Params = append(a.Params, Param{name, value})
+		if err := a.runs(rest); err != nil {
+			return err
 		}
 	case Pause:
 		if len(rest) != 1 {

@@ -16,12 +16,38 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
+// chosen are the links that a cell runs over, of all and of those from each node to the next; it says so where these
+// are not all.
+func (r *run) chosen(links, ring []steps.Link, looks bool) []steps.Link {
+	nodes := len(r.s.o.Nodes)
+	switch {
+	case len(ring) == len(links), looks && nodes <= allLinksUpTo,
+		looks && r.cell.Check.EveryPair && nodes <= everyPairUpTo:
+		return links
+	case looks && r.cell.Check.EveryPair:
+		all := ring
+		for _, l := range r.seen.rig.Doubled() {
+			if !slices.Contains(ring, l) {
+				all = append(all, l)
+			}
+		}
+		r.tell("over %d of %d links: each node to the next and to those in a shared subnet", len(all), len(links))
+		return all
+	case looks:
+		r.tell("over %d of %d links, each node to the next", len(ring), len(links))
+	default:
+		r.tell("over %d of %d links, each node to the next; testing all would take %.1f times "+
+			"as long",
+			len(ring), len(links), float64(len(links))/float64(len(ring)))
+	}
+	return ring
+}
+
 // everyLink runs a check, or what looks at every node, over the links of a rig of more than two nodes and folds what
 // they came to. One that moves data goes around the nodes, over as many links as there are nodes and half of them at
 // once: each port's way is tried both as here and as the peer. With many nodes so does every other
 // one: what each says of itself is seen twice, and what differs anywhere differs between two neighbours.
 func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
-	nodes := len(r.s.o.Nodes)
 	looks := onlyLooks(r.cell)
 	if r.seen == nil {
 		seen := r.s.look(ctx, fresh)
@@ -31,28 +57,7 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 	if looks {
 		r.gather(ctx, ring)
 	}
-	switch {
-	case len(ring) == len(links), looks && nodes <= allLinksUpTo,
-		looks && r.cell.Check.EveryPair && nodes <= everyPairUpTo:
-	case looks && r.cell.Check.EveryPair:
-		every := len(links)
-		links = ring
-		for _, l := range r.seen.rig.Doubled() {
-			if !slices.Contains(ring, l) {
-				links = append(links, l)
-			}
-		}
-		r.tell("over %d of %d links: each node to the next and to those in a shared subnet", len(links),
-			every)
-	case looks:
-		r.tell("over %d of %d links, each node to the next", len(ring), len(links))
-		links = ring
-	default:
-		r.tell("over %d of %d links, each node to the next; testing all would take %.1f times "+
-			"as long",
-			len(ring), len(links), float64(len(links))/float64(len(ring)))
-		links = ring
-	}
+	links = r.chosen(links, ring, looks)
 	var all steps.Result
 	var told []linkVerdict
 	keep := func(result steps.Result) {

@@ -17,6 +17,26 @@ import (
 	"github.com/railbench/railbench/steps/verify"
 )
 
+// note says what threads and a bond make of the streams.
+func (t *tcpTest) note() string {
+	path, one := t.path, t.read.Streams == 1
+	switch {
+	case t.single != "":
+		return "One thread served all streams: " + t.single + ". Newer iperf3 has one thread per stream"
+	case path.Bonded != [2]bool{true, true} || len(path.Rails[steps.Here]) < 2:
+		return ""
+	case path.Netdevs[steps.Here].BondMode == "active-backup":
+		return "An active-backup bond uses one link; the other is the spare"
+	case path.Netdevs[steps.Here].BondMode == "balance-rr" && one:
+		return "balance-rr spreads one connection over both links, so packets arrive out of order"
+	case one:
+		return "A bond hashes each connection to one link, so one stream is at most as fast as one rail"
+	case t.band.Expected > 0:
+		return "The tutorial reports 93.0 for both links, but counted neither"
+	}
+	return ""
+}
+
 // judgeTCP holds what iperf3 measured against the documents' figures and the
 // link, and against the bytes that each interface counted: which link carried it?
 func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
@@ -42,7 +62,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
-	test, b, single, links := t.read, t.band, t.single, account.Carried(t.from())
+	test, b, links := t.read, t.band, account.Carried(t.from())
 	lead := fmt.Sprintf("%s of TCP with %s over %s", registry.Gbps(test.ReceivedGbps), streams(test.Streams), over)
 	switch {
 	case b.Expected <= 0:
@@ -54,27 +74,11 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	default:
 		lead += fmt.Sprintf(", expected at least %.1f", b.passes)
 	}
-	note := ""
-	switch {
-	case single != "":
-		note = "One thread served all streams: " + single + ". Newer iperf3 has one thread per stream"
-	case path.Bonded != [2]bool{true, true} || len(path.Rails[steps.Here]) < 2:
-	case path.Netdevs[steps.Here].BondMode == "active-backup":
-		note = "An active-backup bond uses one link; the other is the spare"
-	case path.Netdevs[steps.Here].BondMode == "balance-rr" && test.Streams == 1:
-		note = "balance-rr spreads one connection over both links, so packets arrive out of " +
-			"order"
-	case test.Streams == 1:
-		note = "A bond hashes each connection to one link, so one stream is at most as fast as " +
-			"one rail"
-	case b.Expected > 0:
-		note = "The tutorial reports 93.0 for both links, but counted neither"
-	}
 	floor := ""
 	if b.least && b.Expected > 0 {
 		floor = "No measurement exists of several streams outside a bond; what one stream reaches is expected"
 	}
-	return rep.Verdict(lead, links, note, floor)
+	return rep.Verdict(lead, links, t.note(), floor)
 }
 
 // singleThreads says which end served several streams with one thread, as iperf3 did before 3.16: one core then ends
@@ -594,21 +598,42 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	return limits.Lesser(limit, all), "", false
 }
 
+// expects is the band as evidence shows it.
+func (b tcpBand) expects() *steps.Expected {
+	if b.Expected <= 0 {
+		return &steps.Expected{From: "no expected range: " + b.None}
+	}
+	over := rate.Payload(limits.OverShare.Value()) * b.Limit
+	return &steps.Expected{
+		Min: new(registry.Round(float64(b.passes))), Max: new(registry.Round(float64(over))),
+		From: fmt.Sprintf("at least %g of %.1f (%s), at most %g of %.1f (hardware limit)", limits.TCPPassShare.Value(),
+			b.Expected, b.From, limits.OverShare.Value(), b.Limit),
+	}
+}
+
+// below is how bad a figure is that does not pass.
+func (b tcpBand) below(got rate.Payload) steps.Grade {
+	if got < b.fails {
+		return steps.Fail
+	}
+	return steps.Warn
+}
+
+// mtuSuspected says how the MTUs of a path may have lost nearly all packets.
+func mtuSuspected(mtus string, differ bool) (steps.Code, string) {
+	if differ {
+		return steps.MTUDiffers, "they differ: " + mtus
+	}
+	return steps.PathMTUSmall, "the MTUs look equal (" + mtus + "). Try a ping that fills them: a device in between " +
+		"may have a smaller MTU"
+}
+
 // judgeTCPFigure puts the figure on record and says how it stands. The order is that of what explains more: more than
 // the hardware allows is not a measurement, next to nothing is lost packets whatever the band, and only then is there
 // a share of the band.
 func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *registry.Report) {
-	e := &steps.Expected{From: b.From}
 	over := rate.Payload(limits.OverShare.Value()) * b.Limit
-	if b.Expected > 0 {
-		e.Min, e.Max = new(registry.Round(float64(b.passes))), new(registry.Round(float64(over)))
-		e.From = fmt.Sprintf("at least %g of %.1f (%s), at most %g of %.1f (hardware limit)",
-			limits.TCPPassShare.Value(),
-			b.Expected, b.From, limits.OverShare.Value(), b.Limit)
-	} else {
-		e.From = "no expected range: " + b.None
-	}
-	showTCP(r.Rig, p, test, e, rep)
+	showTCP(r.Rig, p, test, b.expects(), rep)
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
 	got := rate.Payload(test.ReceivedGbps)
@@ -636,20 +661,12 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 			"%s, usually at least %.1f; whether this path can reach it is unknown: %s%s",
 			said, b.passes, b.Unless, lossSigns(test))
 	case nearZero:
-		code, why := steps.PathMTUSmall, "the MTUs look equal ("+mtus+"). Try a ping that fills them: a device in between "+
-			"may have a smaller MTU"
-		if differ {
-			code, why = steps.MTUDiffers, "they differ: "+mtus
-		}
+		code, why := mtuSuspected(mtus, differ)
 		rep.Add(code, steps.Fail, "%s although it connects, which is typical of an MTU mismatch: %s%s", said, why,
 			lossSigns(test))
 	case got < b.passes:
-		grade := steps.Warn
-		if got < b.fails {
-			grade = steps.Fail
-		}
 		code, why := tcpCause(r, s, p, test)
-		rep.Add(code, grade, "%s, expected at least %.1f. %s", said, b.passes, why)
+		rep.Add(code, b.below(got), "%s, expected at least %.1f. %s", said, b.passes, why)
 	case unseen(p, test):
 		rep.Show("highest TCP rate measured over a bond", limits.TCPFourStreams.High(), "Gb/s", nil)
 	}

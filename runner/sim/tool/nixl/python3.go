@@ -39,6 +39,21 @@ const (
 	stagedRead, stagedReadTwo = 3.52e9, 4.88e9
 )
 
+// askedPython answers what scripts ask of Python itself.
+func askedPython(c *host.Call, args []string) bool {
+	switch {
+	case len(args) == 1 && (args[0] == "-V" || args[0] == "--version"):
+		c.Println("Python " + pythonVersion)
+		return true
+	case len(args) != 2 || args[0] != "-c":
+		return false
+	// Scripts ask so whether a package is there before they start a program that needs it.
+	case args[1] == "import nixl":
+		return true
+	}
+	return strings.Contains(args[1], "importlib.metadata") // no package that anybody asks for
+}
+
 // runPython pretends railbench's own programs, which it knows by their first line.
 // It interprets no Python.
 func runPython(ctx context.Context, c *host.Call) int {
@@ -46,16 +61,10 @@ func runPython(ctx context.Context, c *host.Call) int {
 	for len(args) > 0 && slices.Contains([]string{"-u", "-B", "-I"}, args[0]) {
 		args = args[1:]
 	}
-	switch {
-	case len(args) == 1 && (args[0] == "-V" || args[0] == "--version"):
-		c.Println("Python " + pythonVersion)
+	if askedPython(c, args) {
 		return 0
-	// Scripts ask so whether a package is there before they start a program that needs it.
-	case len(args) == 2 && args[0] == "-c" && args[1] == "import nixl":
-		return 0
-	case len(args) == 2 && args[0] == "-c" && strings.Contains(args[1], "importlib.metadata"):
-		return 0 // no package that anybody asks for
-	case len(args) == 0 || args[0] != "-":
+	}
+	if len(args) == 0 || args[0] != "-" {
 		return c.Fail(2, "python3: the simulated python3 runs only railbench's own programs, from its standard input")
 	}
 	text, err := io.ReadAll(c.In)

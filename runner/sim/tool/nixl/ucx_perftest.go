@@ -76,23 +76,29 @@ func runUcxPerftest(ctx context.Context, c *host.Call) int {
 	return code
 }
 
+// flags are the options, in front of the address and behind it, as getopt takes them.
+func (p *ucxPerftest) flags() (set host.Flags, ok bool) {
+	const letters = "tsmnwcOiRpPDWHATMrEbgGK"
+	set, rest, ok := p.c.Flags(letters)
+	if !ok || len(rest) == 0 {
+		return set, ok
+	}
+	p.host = rest[0]
+	sub := *p.c
+	sub.Args = append([]string{p.c.Args[0]}, rest[1:]...)
+	more, rest, ok := sub.Flags(letters)
+	if ok {
+		for k, v := range more {
+			set[k] = append(set[k], v...)
+		}
+	}
+	return set, ok && len(rest) == 0
+}
+
 // parse reads the command line: what isn't an option is the server's address.
 func (p *ucxPerftest) parse() (code int, ok bool) {
 	c := p.c
-	set, rest, ok := c.Flags("tsmnwcOiRpPDWHATMrEbgGK")
-	if ok && len(rest) > 0 {
-		// getopt takes the options behind the address, too.
-		p.host = rest[0]
-		sub := *c
-		sub.Args = append([]string{c.Args[0]}, rest[1:]...)
-		var more host.Flags
-		if more, rest, ok = sub.Flags("tsmnwcOiRpPDWHATMrEbgGK"); ok {
-			for k, v := range more {
-				set[k] = append(set[k], v...)
-			}
-		}
-		ok = ok && len(rest) == 0
-	}
+	set, ok := p.flags()
 	last := func(letter byte, to *string) {
 		if v := set[letter]; len(v) > 0 {
 			*to = v[len(v)-1]
