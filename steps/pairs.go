@@ -274,23 +274,34 @@ func (r Rig) LeftOut() (all []string) {
 				continue
 			}
 			at := slices.IndexFunc(other.Rails, func(o Rail) bool { return o.Dev == rail.Dev && o.Port == rail.Port })
-			switch {
-			case at < 0:
-				all = append(all, fmt.Sprintf("%s has no %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e),
-					rail.Addr))
-			case paired(e.Other(), at):
-			case other.Rails[at].Addr == "":
-				all = append(all, fmt.Sprintf("%s has no address on %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev,
-					r.NameOf(e), rail.Addr))
-			case other.Rails[at].Addr == rail.Addr:
-				if e == Here {
-					all = append(all, fmt.Sprintf("both nodes have %s on %s", rail.Addr, rail.Dev))
-				}
-			case e == Here && other.Rails[at].State == "ACTIVE":
-				all = append(all, fmt.Sprintf("%s has %s/%d on %s and %s/%d on %s, which are in no subnet together", rail.Dev,
-					rail.Addr, rail.Prefix, r.NameOf(e), other.Rails[at].Addr, other.Rails[at].Prefix, r.NameOf(e.Other())))
+			if at >= 0 && paired(e.Other(), at) {
+				continue
+			}
+			if why := r.alone(e, rail, at); why != "" {
+				all = append(all, why)
 			}
 		}
 	}
 	return all
+}
+
+// alone says why a rail forms no pair with the rail of the same device at the other end, at; empty where the other end
+// says it.
+func (r Rig) alone(e End, rail Rail, at int) string {
+	own, far := r.NameOf(e), r.NameOf(e.Other())
+	if at < 0 {
+		return fmt.Sprintf("%s has no %s, and %s has %s there", far, rail.Dev, own, rail.Addr)
+	}
+	switch other := r.At(e.Other()).Rails[at]; {
+	case other.Addr == "":
+		return fmt.Sprintf("%s has no address on %s, and %s has %s there", far, rail.Dev, own, rail.Addr)
+	case e != Here:
+		return ""
+	case other.Addr == rail.Addr:
+		return fmt.Sprintf("both nodes have %s on %s", rail.Addr, rail.Dev)
+	case other.State == "ACTIVE":
+		return fmt.Sprintf("%s has %s/%d on %s and %s/%d on %s, which are in no subnet together", rail.Dev, rail.Addr,
+			rail.Prefix, own, other.Addr, other.Prefix, far)
+	}
+	return ""
 }

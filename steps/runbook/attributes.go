@@ -294,6 +294,15 @@ func assignments(rest string) (all []setting, err error) {
 	return all, nil
 }
 
+// notOf reports whether a setting of several roles is none of one of them.
+func (s setting) notOf(role, roles int) bool {
+	known := slices.IndexFunc(attributeTable, func(a Attribute) bool { return a.Name == s.name })
+	// The last role is waited for by no one.
+	last := role == roles-1
+	return role > 0 && known >= 0 && !attributeTable[known].Role || last && s.name == "ready" ||
+		!last && (s.name == "value" || s.name == "expect") // the last one's figures are the test's
+}
+
 // roles reads a fence's settings into the roles that run its script: several where role= and
 // on= are lists. What is about the cell stands in it once.
 func (r *reader) roles(at int, all []setting) []steps.Role {
@@ -315,14 +324,7 @@ func (r *reader) roles(at int, all []setting) []steps.Role {
 	}
 	var roles []steps.Role
 	for i := range names {
-		one := slices.Clone(all)
-		one = slices.DeleteFunc(one, func(s setting) bool {
-			known := slices.IndexFunc(attributeTable, func(a Attribute) bool { return a.Name == s.name })
-			// The last role is waited for by no one.
-			last := i == len(names)-1
-			return i > 0 && known >= 0 && !attributeTable[known].Role || last && s.name == "ready" ||
-				!last && (s.name == "value" || s.name == "expect") // the last one's figures are the test's
-		})
+		one := slices.DeleteFunc(slices.Clone(all), func(s setting) bool { return s.notOf(i, len(names)) })
 		for j := range one {
 			switch one[j].name {
 			case "role":

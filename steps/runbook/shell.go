@@ -51,19 +51,25 @@ func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 		all = append(all, found...)
 	}
 	for _, d := range docs {
-		for name, p := range d.preambles {
-			if !p.used {
-				all = append(all, d.warning(p.line, 0, "no script has uses=%s", name))
-			}
-		}
-		for _, p := range d.Part.Params {
-			read := func(text string) bool { return steps.Names(text, p.Name) }
-			if _, own := k.param(p.Name); !own && !slices.ContainsFunc(texts, read) {
-				all = append(all, d.warning(d.params[p.Name], 0, "no script reads the parameter %s", p.Name))
-			}
-		}
+		all = append(all, d.unread(texts, k)...)
 	}
 	InOrder(docs, all)
+	return all
+}
+
+// unread warns of what no script reads; texts are those of all scripts.
+func (d Document) unread(texts []string, k Known) (all []Problem) {
+	for name, p := range d.preambles {
+		if !p.used {
+			all = append(all, d.warning(p.line, 0, "no script has uses=%s", name))
+		}
+	}
+	for _, p := range d.Part.Params {
+		read := func(text string) bool { return steps.Names(text, p.Name) }
+		if _, own := k.param(p.Name); !own && !slices.ContainsFunc(texts, read) {
+			all = append(all, d.warning(d.params[p.Name], 0, "no script reads the parameter %s", p.Name))
+		}
+	}
 	return all
 }
 

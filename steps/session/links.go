@@ -344,6 +344,29 @@ func (t linkVerdict) found(g steps.Grade) (all []steps.Found) {
 	return all
 }
 
+// onNodes is a finding that is about some nodes.
+func onNodes(f steps.Found, nodes []string) steps.Found {
+	node := f.Node
+	f.Node = ""
+	switch {
+	case len(nodes) == 1:
+		// That its links have one node in common may not be in its text.
+		if f.Node = nodes[0]; node == "" && !slices.Contains(f.Names, f.Node) {
+			f.Text = f.Node + ": " + f.Text
+		}
+	case f.OnNode:
+		slices.Sort(nodes)
+		who := named(nodes)
+		if len(nodes) <= sayAlike {
+			who = registry.And(nodes)
+		}
+		f.Text = registry.OnNodes(f, who)
+	default:
+		f.Text += fmt.Sprintf(" The same applies to %s.", named(nodes[1:]))
+	}
+	return f
+}
+
 // foundAt are the findings of a grade, each with its place: the nodes that it is about, where it was found over all
 // links that they have, or the links; placed is true where all are about nodes. What is well says each link of its own
 // nodes: the first stands for all.
@@ -370,22 +393,7 @@ func foundAt(told []linkVerdict, g steps.Grade) (all []steps.Found, placed bool)
 		switch {
 		case len(told) == 1:
 		case len(nodes) > 0:
-			switch f.Node = ""; {
-			case len(nodes) == 1:
-				// That its links have one node in common may not be in its text.
-				if f.Node = nodes[0]; x.Node == "" && !slices.Contains(f.Names, f.Node) {
-					f.Text = f.Node + ": " + f.Text
-				}
-			case f.OnNode:
-				slices.Sort(nodes)
-				who := named(nodes)
-				if len(nodes) <= sayAlike {
-					who = registry.And(nodes)
-				}
-				f.Text = registry.OnNodes(f, who)
-			default:
-				f.Text += fmt.Sprintf(" The same applies to %s.", named(nodes[1:]))
-			}
+			f = onNodes(f, nodes)
 		case whole:
 			f.Text += fmt.Sprintf(" The same applies to each of %d links.", len(told))
 		default:

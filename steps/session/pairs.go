@@ -202,6 +202,11 @@ func (p *pairing) prepare() error {
 	if p.Known == nil {
 		return nil
 	}
+	return p.goOn(partners)
+}
+
+// goOn goes on with the known matrix, if it is of what the nodes look like.
+func (p *pairing) goOn(partners int) error {
 	why := p.Known.Unlike(p.m, "the rig")
 	if at := p.m.LeavesOut(p.Known); why == "" && at != "" {
 		why = fmt.Sprintf("it has a result of %s, which is not a pair that %s=%d measures", at, pairs.Partners, partners)

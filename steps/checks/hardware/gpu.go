@@ -74,10 +74,18 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 		}
 		told = append(told, gpuHeat(r.Rig, e, gpu, rep)...)
 	}
+	if none == len(steps.Ends) {
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU, so no GPU memory to move")
+	}
+	compareGPUs(r.Rig, read, none, told, rep)
+	return rep.Verdict(fmt.Sprintf("the GPU driver %s answers: %s", read[0].GPU.Driver, registry.And(told)),
+		"no GPU is slowed by heat")
+}
+
+// compareGPUs holds one node against the other; none is how many have no GPU, told which answer.
+func compareGPUs(rig steps.Rig, read [2]parse.Hardware, none int, told []string, rep *registry.Report) {
 	a, b := read[0].GPU.Driver, read[1].GPU.Driver
 	switch {
-	case none == len(steps.Ends):
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU, so no GPU memory to move")
 	case none == 1 && told == nil:
 		rep.Add(steps.GPUOneSided, steps.Warn, "only one node has an NVIDIA GPU, so GPU memory cannot be moved between the "+
 			"nodes")
@@ -86,9 +94,8 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 			registry.List(told))
 	case a != "" && b != "" && a != b:
 		rep.Add(steps.GPUDriversDiffer, steps.Warn, "the GPU driver is %s on %s but %s on %s. Install one version on both", a,
-			r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer))
+			rig.NameOf(steps.Here), b, rig.NameOf(steps.Peer))
 	}
-	return rep.Verdict(fmt.Sprintf("the GPU driver %s answers: %s", a, registry.And(told)), "no GPU is slowed by heat")
 }
 
 // gpuHeat lists each GPU of a node with its temperature, and finds those that are slowed

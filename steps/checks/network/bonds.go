@@ -72,6 +72,30 @@ func orNothing(s string) string {
 	return s
 }
 
+// compareBonds holds the bonds that hold rails at one end against those at the other. mode is that of this end's; both
+// is false where an end has none.
+func compareBonds(
+	rig steps.Rig, facts [2]map[string]string, with [2][]string, rep *registry.Report,
+) (mode string, both bool) {
+	for _, e := range steps.Ends {
+		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
+			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end (%s): packets over the "+
+				"second link are lost. Bond both nodes or neither", registry.List(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
+			rep.Decide(rig.NameOf(e) + " " + with[e][0])
+		}
+	}
+	if len(with[0]) == 0 || len(with[1]) == 0 {
+		return "", false
+	}
+	a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
+	if a != b {
+		rep.Add(steps.BondsDiffer, steps.Warn, "the bond modes differ: %s on %s, %s on %s. Use one mode on both nodes",
+			firstWord(a), rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
+		rep.Decide(rig.NameOf(steps.Here)+" "+with[0][0], rig.NameOf(steps.Peer)+" "+with[1][0])
+	}
+	return firstWord(a), true
+}
+
 // judgeBondHealth: every bond that could hold rails holds two, in a mode that works
 // on direct cables, and sees its links.
 func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
@@ -117,22 +141,8 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 			checkBondFacts(rig, e, bond, slaves, f, rep)
 		}
 	}
-	for _, e := range steps.Ends {
-		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
-			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end (%s): packets over the "+
-				"second link are lost. Bond both nodes or neither", registry.List(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
-			rep.Decide(rig.NameOf(e) + " " + with[e][0])
-		}
-	}
-	if len(with[0]) > 0 && len(with[1]) > 0 {
-		a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
-		if a != b {
-			rep.Add(steps.BondsDiffer, steps.Warn, "the bond modes differ: %s on %s, %s on %s. Use one mode on both nodes",
-				firstWord(a), rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
-			rep.Decide(rig.NameOf(steps.Here)+" "+with[0][0], rig.NameOf(steps.Peer)+" "+with[1][0])
-		}
-		return rep.Verdict(fmt.Sprintf("%s on both nodes is healthy: mode %s, links up and monitored", with[0][0],
-			firstWord(a)))
+	if mode, both := compareBonds(rig, facts, with, rep); both {
+		return rep.Verdict(fmt.Sprintf("%s on both nodes is healthy: mode %s, links up and monitored", with[0][0], mode))
 	}
 	return rep.Verdict("no bond contains a rail, and no empty bond is left over", modules)
 }

@@ -139,15 +139,11 @@ func ownersOf(rig steps.Rig, all []owner) []string {
 	return order
 }
 
-// judgeDuplicateIP: no address of a rail is anywhere else.
-func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
-	rig := r.Rig
-	if !checks.AllTell(rig, facts, "addresses", rep) {
-		return rep.Verdict()
-	}
-	places := map[netip.Addr][]owner{}
+// railAddresses are the addresses that a rail has at an end, in the order in which they were printed, and where each
+// is: not each node's own loopback, or a bridge of its containers.
+func railAddresses(rig steps.Rig, facts [2]map[string]string) (order []netip.Addr, places map[netip.Addr][]owner) {
+	places = map[netip.Addr][]owner{}
 	rails := map[netip.Addr]bool{}
-	var order []netip.Addr
 	all := printed(facts)
 	for _, e := range steps.Ends {
 		for _, d := range slices.Sorted(maps.Keys(all[e])) {
@@ -160,12 +156,19 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 			}
 		}
 	}
+	return slices.DeleteFunc(order, func(a netip.Addr) bool { return !rails[a] }), places
+}
+
+// judgeDuplicateIP: no address of a rail is anywhere else.
+func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
+	rig := r.Rig
+	if !checks.AllTell(rig, facts, "addresses", rep) {
+		return rep.Verdict()
+	}
+	order, places := railAddresses(rig, facts)
 	n := 0
 	for _, a := range order {
 		at := places[a]
-		if !rails[a] {
-			continue // each node's own loopback, a bridge of its containers
-		}
 		n++
 		words := ownersOf(rig, at)
 		rep.Show(a.String(), registry.And(words), "", nil)
@@ -349,6 +352,23 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *registry.Repo
 	}
 }
 
+// gidTables are the tables of both ends; ok is false where one could not be read.
+func gidTables(
+	r steps.Result, outputs map[steps.End]steps.Output, rep *registry.Report,
+) (tables [2][]parse.GIDRow, ok bool) {
+	ok = true
+	for _, e := range steps.Ends {
+		if registry.Exited(r, outputs[e], rep) {
+			ok = false
+			continue
+		}
+		read := false
+		tables[e], read = registry.Value[[]parse.GIDRow](r, outputs[e], rep)
+		ok = ok && read
+	}
+	return tables, ok
+}
+
 // judgeGIDIndex: every end of every rail has a RoCE v2 GID of its IPv4 address, or InfiniBand's own, and
 // what its number is.
 func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
@@ -360,16 +380,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 	if !ok {
 		return rep.Verdict()
 	}
-	var tables [2][]parse.GIDRow
-	for _, e := range steps.Ends {
-		if registry.Exited(r, outputs[e], &rep) {
-			ok = false
-			continue
-		}
-		read := false
-		tables[e], read = registry.Value[[]parse.GIDRow](r, outputs[e], &rep)
-		ok = ok && read
-	}
+	tables, ok := gidTables(r, outputs, &rep)
 	if !ok {
 		return rep.Verdict()
 	}

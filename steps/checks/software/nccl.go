@@ -77,6 +77,21 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	}
 }
 
+// ncclInterfaces is for NCCL_SOCKET_IFNAME, a list of interfaces.
+func ncclInterfaces(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Grade, string) {
+	var names []string
+	for _, d := range rig.At(e).Netdevs {
+		names = append(names, d.Name)
+	}
+	// One that is there is enough for it: a list may be of nodes whose interfaces have other names.
+	list := ncclListOf(value)
+	if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
+		return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("interface %s does not exist, so NCCL does not start (no "+
+			"socket interface found). Remove it, or name one that exists", registry.And(gone))
+	}
+	return "", steps.Pass, ""
+}
+
 // ncclHarm says what is wrong with a setting; empty where nothing is.
 func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, string) {
 	on, err := strconv.Atoi(s.value)
@@ -89,16 +104,7 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 	case "NCCL_IB_HCA":
 		return ncclDevices(rig, e, s.value)
 	case "NCCL_SOCKET_IFNAME":
-		var names []string
-		for _, d := range rig.At(e).Netdevs {
-			names = append(names, d.Name)
-		}
-		// One that is there is enough for it: a list may be of nodes whose interfaces have other names.
-		list := ncclListOf(s.value)
-		if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
-			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("interface %s does not exist, so NCCL does not start (no "+
-				"socket interface found). Remove it, or name one that exists", registry.And(gone))
-		}
+		return ncclInterfaces(rig, e, s.value)
 	case "NCCL_IB_GID_INDEX":
 		switch {
 		case s.value == emptyValue:

@@ -50,6 +50,28 @@ func testPorts(f map[string]string) []testPort {
 // The ports of an etcd. No cell needs them.
 var etcdPorts = []string{"2379", "2380"}
 
+// judgeTestPort looks whether a port is free.
+func judgeTestPort(rig steps.Rig, p testPort, f map[string]string, rep *registry.Report) {
+	no, node := strconv.Itoa(p.port), rig.NameOf(p.end)
+	switch {
+	case f["port "+no] == "" && f["ss"] != "read":
+		// That it is free was not seen.
+		rep.At(rig, p.end, steps.Unreadable, steps.Inconclusive, "could not read all listening ports on %s (ss failed)", node)
+		return
+	case f["port "+no] == "":
+		rep.ShowAt(node, "port "+no, "free", "", nil)
+		return
+	}
+	rep.ShowAt(node, "port "+no, holder(f, no), "", nil)
+	grade, then := steps.Fail, "End that process, or choose another port: -p "+p.param+"=NUMBER"
+	if p.moves {
+		grade, then = steps.Warn, "railbench takes the next free port; nixlbench by hand does not"
+	}
+	rep.At(rig, p.end, steps.PortTaken, grade, "port %s on %s (%s) is used by %s. %s", no, node, p.what,
+		briefHolder(f, no), then)
+	rep.Decide(node + " port " + no)
+}
+
 // judgeTestPorts: the servers of the tests find their ports free.
 // Two tests may share a port, as they never run at once: it is said once.
 func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
@@ -68,24 +90,7 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			}
 			mine[no] = true
 			ports = append(ports, no)
-			if f["port "+no] == "" && f["ss"] != "read" {
-				// That it is free was not seen.
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read all listening ports on %s (ss failed)", node)
-				continue
-			}
-			if f["port "+no] == "" {
-				rep.ShowAt(node, "port "+no, "free", "", nil)
-				continue
-			}
-			by := holder(f, no)
-			rep.ShowAt(node, "port "+no, by, "", nil)
-			grade, then := steps.Fail, "End that process, or choose another port: -p "+p.param+"=NUMBER"
-			if p.moves {
-				grade, then = steps.Warn, "railbench takes the next free port; nixlbench by hand does not"
-			}
-			rep.At(r.Rig, e, steps.PortTaken, grade, "port %s on %s (%s) is used by %s. %s", no, node, p.what, briefHolder(f,
-				no), then)
-			rep.Decide(node + " port " + no)
+			judgeTestPort(r.Rig, p, f, rep)
 		}
 		for _, name := range slices.Sorted(maps.Keys(f)) {
 			no, ok := strings.CutPrefix(name, "port ")

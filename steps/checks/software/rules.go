@@ -260,18 +260,22 @@ func asNft(match, target string) string {
 			}
 		}
 	}
+	return b.String() + nftTarget(target)
+}
+
+// nftTarget words what a rule of iptables does with what it matches.
+func nftTarget(target string) string {
 	switch target {
 	case "ACCEPT", "DROP", "REJECT", "RETURN":
-		b.WriteString(strings.ToLower(target))
+		return strings.ToLower(target)
 	case "TARPIT", "STEAL", "DELUDE":
-		b.WriteString("drop by " + target)
+		return "drop by " + target
 	case "NFQUEUE":
-		b.WriteString("queue")
+		return "queue"
 	case "LOG", "MARK":
-	default:
-		b.WriteString("jump " + target)
+		return ""
 	}
-	return b.String()
+	return "jump " + target
 }
 
 // A walk goes through a chain as a new connection from a rail does.

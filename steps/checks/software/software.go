@@ -155,22 +155,27 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
 	compare(steps.VersionsDiffer, "iperf3", "Newer releases use a thread for each stream, older ones one for all. "+
 		"Install one release on both", fact("version iperf3"))
-	for _, e := range steps.Ends {
-		if why := setups[e].Facts["nixlbench error"]; why != "" {
-			rep.At(r.Rig, e, steps.ProgramUnable, steps.Inconclusive, "%s on %s does not start, so its release is unknown: "+
-				"see libraries", "nixlbench", r.Rig.NameOf(e))
-			rep.Explain("%s on %s: %s", "nixlbench", r.Rig.NameOf(e), strings.TrimPrefix(why, "nixlbench: "))
-		}
-		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
-			rep.At(r.Rig, e, steps.NIXLBenchOld, steps.Warn, "%s on %s is %s: before %s it needs an etcd and reports wrong "+
-				"latencies. Build a newer one", "nixlbench", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
-			rep.Explain("The latency that nixlbench before 1.1.0 reports for several threads is too small")
-		}
-	}
+	judgeNIXLBench(r.Rig, setups, &rep)
 	if len(compared) == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Unreadable, steps.Inconclusive, "no release is known on both nodes, so nothing was compared")
 	}
 	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), noted("Not compared: ", alone))
+}
+
+// judgeNIXLBench looks whether each node's nixlbench starts, and is new enough.
+func judgeNIXLBench(rig steps.Rig, setups [2]parse.NIXLSetup, rep *registry.Report) {
+	for _, e := range steps.Ends {
+		if why := setups[e].Facts["nixlbench error"]; why != "" {
+			rep.At(rig, e, steps.ProgramUnable, steps.Inconclusive, "%s on %s does not start, so its release is unknown: "+
+				"see libraries", "nixlbench", rig.NameOf(e))
+			rep.Explain("%s on %s: %s", "nixlbench", rig.NameOf(e), strings.TrimPrefix(why, "nixlbench: "))
+		}
+		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
+			rep.At(rig, e, steps.NIXLBenchOld, steps.Warn, "%s on %s is %s: before %s it needs an etcd and reports wrong "+
+				"latencies. Build a newer one", "nixlbench", rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
+			rep.Explain("The latency that nixlbench before 1.1.0 reports for several threads is too small")
+		}
+	}
 }
 
 // silentEnd is the end that printed nothing, of two of which the first printed a.

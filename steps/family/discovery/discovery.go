@@ -684,6 +684,17 @@ func pingsApart(r steps.Result, rep *registry.Report) {
 	}
 }
 
+func showPing(name string, p parse.Ping, rep *registry.Report) {
+	rep.Show(name+", lost", p.LossPercent, "%",
+		&steps.Expected{Max: new(0.0), From: "a direct cable loses no packet"})
+	if p.Received > 0 {
+		rep.Show(name+", round trip", p.AvgMS, "ms",
+			&steps.Expected{
+				Max: new(limits.SlowPing.Value()), From: "an idle direct link answers well below a millisecond",
+			})
+	}
+}
+
 // judgePingStage judges one rail by its two runs of ping: small packets, and such as fill the MTU.
 func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 	if !r.Rig.HasPair(s.Pair) {
@@ -714,17 +725,8 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 		return
 	}
 	normal, full := pings[0], pings[1]
-	for i, p := range []parse.Ping{normal, full} {
-		name := []string{"ping", "ping at full MTU, unfragmented"}[i]
-		rep.Show(here.Dev+" "+name+", lost", p.LossPercent, "%",
-			&steps.Expected{Max: new(0.0), From: "a direct cable loses no packet"})
-		if p.Received > 0 {
-			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms",
-				&steps.Expected{
-					Max: new(limits.SlowPing.Value()), From: "an idle direct link answers well below a millisecond",
-				})
-		}
-	}
+	showPing(here.Dev+" ping", normal, rep)
+	showPing(here.Dev+" ping at full MTU, unfragmented", full, rep)
 	if why := cmp.Or(contradicts(normal, peer), contradicts(full, peer)); why != "" {
 		rep.On(m, steps.OutputForeign, steps.Inconclusive, "ping's output is not from this test: %s", why)
 		return
