@@ -520,38 +520,39 @@ func (cl *checklist) checkHead(width int) []string {
 		right += k.Dim.Render("SIMULATED ")
 	}
 	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
-	second, third := "", ""
-	switch {
-	case cl.Layers.Has(screen.Symptom):
-		second = k.Accent.Render("symptom: ") + cl.words.View(k, theme.Style{}, max(2, width-13))
-	case cl.why != "":
-		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
-		if cl.explains == "" {
-			second = fmt.Sprintf("how to confirm %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
-		}
-		switch {
-		case !cl.fixable() || cl.Busy():
-		case cl.explains == "":
-			second = fmt.Sprintf("f fixes what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
-		default:
-			second = fmt.Sprintf("f fixes it, and runs %q again (esc shows all)", theme.Clean(cl.why))
-		}
-		second = k.Dim.Render(second)
-	case cl.drill.drilling():
-		// All of it: it is what one starts from.
-		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(cl.Opts.Drill.Report), width-2, "", "  "),
-			"\n")
-		third = k.Dim.Render(cl.drill.drillHint())
-	case cl.only != nil:
-		second = k.Dim.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
-	default:
-		second = k.Dim.Render("A checks everything; / finds checks by a symptom or a pasted error")
-	}
+	second, third := cl.lookedFor(width)
 	lines := []string{theme.Sides(ansi.Truncate(left, width, "…"), right, width)}
 	for _, l := range append(strings.Split(second, "\n"), third) {
 		lines = append(lines, theme.Pad(" "+ansi.Truncate(l, width-2, "…"), width))
 	}
 	return lines
+}
+
+// lookedFor says what is looked for, or what can be done; the second line is a drill's.
+func (cl *checklist) lookedFor(width int) (first, second string) {
+	k := cl.Styles
+	why := theme.Clean(cl.why)
+	switch {
+	case cl.Layers.Has(screen.Symptom):
+		return k.Accent.Render("symptom: ") + cl.words.View(k, theme.Style{}, max(2, width-13)), ""
+	case cl.why != "" && cl.fixable() && !cl.Busy() && cl.explains == "":
+		first = fmt.Sprintf("f fixes what is selected: %q (D goes back to the page)", why)
+	case cl.why != "" && cl.fixable() && !cl.Busy():
+		first = fmt.Sprintf("f fixes it, and runs %q again (esc shows all)", why)
+	case cl.why != "" && cl.explains == "":
+		first = fmt.Sprintf("how to confirm %q (D goes back to the page, esc shows all)", why)
+	case cl.why != "":
+		first = fmt.Sprintf("what could explain %q (esc shows all)", why)
+	case cl.drill.drilling():
+		// All of it: it is what one starts from.
+		first = k.Accent.Render("Reported: ") + theme.Clean(cl.Opts.Drill.Report)
+		return strings.Join(theme.Wrap(first, width-2, "", "  "), "\n"), k.Dim.Render(cl.drill.drillHint())
+	case cl.only != nil:
+		return k.Dim.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)"), ""
+	default:
+		first = "A checks everything; / finds checks by a symptom or a pasted error"
+	}
+	return k.Dim.Render(first), ""
 }
 
 // symptom is what is looked for, as one line.

@@ -54,15 +54,7 @@ func (cp *copies) copyOutput() tea.Cmd {
 		cp.KeyBefore, cp.Notice = "", "copied the path of its log"+allowed
 		return tea.SetClipboard(state.Log)
 	}
-	verdict := ""
-	if v := state.Verdict; !cp.Layers.Has(screen.Output) && v.Grade != steps.NotRun && !state.Running {
-		reason := theme.Clean(strings.Join(strings.Fields(v.Reason), " "))
-		verdict = v.Grade.String()
-		if cp.Simulated() {
-			verdict += " SIMULATED"
-		}
-		verdict += "  " + strings.ToValidUTF8(reason[:min(len(reason), maxCopy/2)], "") + "\n"
-	}
+	verdict := cp.verdict(state)
 	if state.Output.Len() == 0 && verdict == "" {
 		cp.Notice = "it has printed nothing"
 		return nil
@@ -81,22 +73,40 @@ func (cp *copies) copyOutput() tea.Cmd {
 		first--
 		size += len(texts[first])
 	}
-	what := steps.Counted(len(texts), "line")
-	switch n := len(texts) - first; {
-	case first > 0:
-		what = fmt.Sprintf("the last %s of %s lines", steps.Thousands(n), steps.Thousands(len(texts)))
-	case n == 0:
-		what = "the verdict"
-	case verdict != "":
-		what += " and the verdict"
-	}
-	cp.Notice = fmt.Sprintf("copied %s, %s", what, cells.Bytes(uint64(size)))
+	cp.Notice = fmt.Sprintf("copied %s, %s", copiedOf(len(texts), first, verdict != ""), cells.Bytes(uint64(size)))
 	if state.Log != "" {
 		cp.KeyBefore = "y"
 		cp.Notice += "; y again: its log's path"
 	}
 	cp.Notice += allowed
 	return tea.SetClipboard(head + strings.Join(texts[first:], "") + verdict)
+}
+
+// verdict is a cell's as it is copied; empty where only its output is shown, and where it has none.
+func (cp *copies) verdict(state steps.CellState) string {
+	v := state.Verdict
+	if cp.Layers.Has(screen.Output) || v.Grade == steps.NotRun || state.Running {
+		return ""
+	}
+	reason := theme.Clean(strings.Join(strings.Fields(v.Reason), " "))
+	grade := v.Grade.String()
+	if cp.Simulated() {
+		grade += " SIMULATED"
+	}
+	return grade + "  " + strings.ToValidUTF8(reason[:min(len(reason), maxCopy/2)], "") + "\n"
+}
+
+// copiedOf says what was copied of so many lines, from which on.
+func copiedOf(lines, first int, verdict bool) string {
+	switch {
+	case first > 0:
+		return fmt.Sprintf("the last %s of %s lines", steps.Thousands(lines-first), steps.Thousands(lines))
+	case lines == 0:
+		return "the verdict"
+	case verdict:
+		return steps.Counted(lines, "line") + " and the verdict"
+	}
+	return steps.Counted(lines, "line")
 }
 
 const simulatedHead = "# SIMULATED: nothing of this was measured on hardware\n"

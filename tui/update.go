@@ -19,7 +19,7 @@ import (
 
 // Update routes a message, and plans what the next frame shows.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := m.update(msg)
+	cmd := m.update(msg)
 	m.PlanShown()
 	if m.Layers.Has(screen.Presenting) {
 		m.presenter.planCall()
@@ -31,70 +31,87 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // update routes a message. What a key does is in keys.go, and in its layer's file.
-func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		return m, m.resize(msg.Width, msg.Height)
+		return m.resize(msg.Width, msg.Height)
 	case tea.BackgroundColorMsg:
-		return m, m.background(msg.IsDark())
+		return m.background(msg.IsDark())
 	case tea.ColorProfileMsg:
-		return m, m.setProfile(msg.Profile)
+		return m.setProfile(msg.Profile)
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m.key(msg)
 	case tea.PasteMsg:
 		m.Dirty = true
-		return m, m.all[m.Layers.Top()].Paste(lineEnds.Replace(msg.Content))
+		return m.all[m.Layers.Top()].Paste(lineEnds.Replace(msg.Content))
 	case tea.MouseClickMsg:
-		return m, m.click(msg.Mouse())
+		return m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
-		return m, m.wheel(msg.Mouse())
-	case eventsMsg:
-		return m, tea.Batch(m.fold(msg), waitEvents(m.Session))
-	case snapshotMsg:
-		return m, tea.Batch(m.setSnapshot(meter.Board(msg)), waitSnapshot(m.Session.Boards()))
-	case questionMsg:
-		return m, tea.Batch(m.questions.Queue(steps.Question(msg)), waitQuestion(m.Session.Questions()))
-	case screen.AskedMsg:
-		return m, m.Asked(msg.Err)
-	case scriptMsg:
-		return m, m.copies.copied(msg)
-	case pagerMsg:
-		return m, m.copies.paging(msg)
-	case pagedMsg:
-		return m, m.copies.paged(msg)
+		return m.wheel(msg.Mouse())
 	case spinner.TickMsg:
-		return m, m.onTick(msg)
-	case screen.WroteMsg:
-		m.Notice, m.Dirty = string(msg), true
-		return m, nil
-	case dialog.PlaceMsg:
-		return m, m.saveAs.Offered(msg)
-	case dialog.MovedMsg:
-		return m, m.saveAs.Moved(msg)
-	case editorMsg:
-		return m, m.editor.handOver(msg)
-	case editedMsg:
-		return m, m.editor.takeOver(msg)
+		return m.onTick(msg)
+	case slideTickMsg:
+		return m.presenter.onTick()
+	case paceMsg:
+		return m.onPace()
+	}
+	if cmd, ok := m.heard(msg); ok {
+		return cmd
+	}
+	return m.done(msg)
+}
+
+// heard takes what the session, its file and its runbook say. Each is waited for again.
+func (m *Model) heard(msg tea.Msg) (cmd tea.Cmd, ok bool) {
+	switch msg := msg.(type) {
+	case eventsMsg:
+		return tea.Batch(m.fold(msg), waitEvents(m.Session)), true
+	case snapshotMsg:
+		return tea.Batch(m.setSnapshot(meter.Board(msg)), waitSnapshot(m.Session.Boards())), true
+	case questionMsg:
+		return tea.Batch(m.questions.Queue(steps.Question(msg)), waitQuestion(m.Session.Questions())), true
+	case screen.AskedMsg:
+		return m.Asked(msg.Err), true
 	case followedMsg:
-		return m, tea.Batch(m.followed(msg), waitFollow(m.Opts.Saved.Follow))
-	case sessionsMsg:
-		m.saved.all, m.Dirty = msg, true
-		return m, nil
-	case checkedMsg:
-		return m, m.saved.checked(msg)
-	case explainedMsg:
-		return m, m.docs.Explained(msg.text)
-	case comparedMsg:
-		return m, m.saved.compared(msg)
+		return tea.Batch(m.followed(msg), waitFollow(m.Opts.Saved.Follow)), true
 	case changedMsg:
 		m.ChangedFile, m.Dirty = string(msg), true
-		return m, waitChanged(m.Opts.Runbook.Changed)
-	case slideTickMsg:
-		return m, m.presenter.onTick()
-	case paceMsg:
-		return m, m.onPace()
+		return waitChanged(m.Opts.Runbook.Changed), true
 	}
-	return m, nil
+	return nil, false
+}
+
+// done takes what commands bring back.
+func (m *Model) done(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case scriptMsg:
+		return m.copies.copied(msg)
+	case pagerMsg:
+		return m.copies.paging(msg)
+	case pagedMsg:
+		return m.copies.paged(msg)
+	case screen.WroteMsg:
+		m.Notice, m.Dirty = string(msg), true
+		return nil
+	case dialog.PlaceMsg:
+		return m.saveAs.Offered(msg)
+	case dialog.MovedMsg:
+		return m.saveAs.Moved(msg)
+	case editorMsg:
+		return m.editor.handOver(msg)
+	case editedMsg:
+		return m.editor.takeOver(msg)
+	case sessionsMsg:
+		m.saved.all, m.Dirty = msg, true
+		return nil
+	case checkedMsg:
+		return m.saved.checked(msg)
+	case explainedMsg:
+		return m.docs.Explained(msg.text)
+	case comparedMsg:
+		return m.saved.compared(msg)
+	}
+	return nil
 }
 
 // resize opens the notebook when the size is known: before that the cursor has no place.

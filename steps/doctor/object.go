@@ -72,10 +72,8 @@ func causeOf(of Check, all []Check) string {
 			}
 			continue
 		}
-		shared := slices.ContainsFunc(of.Devices, func(dev string) bool { return slices.Contains(c.Devices, dev) })
-		apart := len(of.Devices) > 0 && len(c.Devices) > 0 && !shared
 		switch {
-		case c.Verdict <= steps.Pass || apart:
+		case c.Verdict <= steps.Pass || apart(of.Devices, c.Devices):
 		case of.Code.Follows(c.Code) && !c.Code.Follows(of.Code):
 			return c.ID
 		case same == "" && c.Code == of.Code && (c.Node == of.Node || c.Node == "both" || of.Node == "both"):
@@ -86,6 +84,11 @@ func causeOf(of Check, all []Check) string {
 		return ""
 	}
 	return same
+}
+
+// apart reports whether two findings are about other devices, as far as both name any.
+func apart(a, b []string) bool {
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(dev string) bool { return slices.Contains(b, dev) })
 }
 
 // Sorted are the checks by what their findings cost: faults, then warnings, and of each first what stops

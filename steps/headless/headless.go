@@ -77,21 +77,25 @@ func (h *Runner) tell(e steps.Event) {
 			sanitize.Fprintf(h.out, "  %s\n", e.Why)
 		}
 	case steps.CellEnded:
-		took := e.Elapsed.Round(100 * time.Millisecond)
-		if h.OnEnded == nil {
-			sanitize.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, took, e.Verdict.Reason)
-		} else {
-			sanitize.Fprintf(h.out, "  %s  %s\n", e.Verdict.Grade, took)
-			h.OnEnded(e)
-		}
-		// Those of railbench's own cells are part of the result.
-		if c, ok := h.Book.Tutorial.Cell(e.Cell); h.Figures != nil && ok && c.Own == "" {
-			h.Figures(e.Verdict)
-		}
-		if e.Unkept != "" && !h.unkept && !h.verbose {
-			h.unkept = true
-			sanitize.Fprintf(h.out, "  %s\n", e.Unkept)
-		}
+		h.cellEnded(e)
+	}
+}
+
+func (h *Runner) cellEnded(e steps.CellEnded) {
+	took := e.Elapsed.Round(100 * time.Millisecond)
+	if h.OnEnded == nil {
+		sanitize.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, took, e.Verdict.Reason)
+	} else {
+		sanitize.Fprintf(h.out, "  %s  %s\n", e.Verdict.Grade, took)
+		h.OnEnded(e)
+	}
+	// Those of railbench's own cells are part of the result.
+	if c, ok := h.Book.Tutorial.Cell(e.Cell); h.Figures != nil && ok && c.Own == "" {
+		h.Figures(e.Verdict)
+	}
+	if e.Unkept != "" && !h.unkept && !h.verbose {
+		h.unkept = true
+		sanitize.Fprintf(h.out, "  %s\n", e.Unkept)
 	}
 }
 

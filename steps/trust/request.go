@@ -98,7 +98,7 @@ func Show(out io.Writer, cells []steps.Cell) {
 	}
 }
 
-// Counted says how many cells and parameters need
+// Counted says how many cells and parameters need trust.
 func Counted(foreign []steps.Cell) string {
 	params := 0
 	for _, c := range foreign {

@@ -12,6 +12,9 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
+// The question before a change: what it is about first, then its own commands, and what is
+// the same before every change folded.
+
 // changeBox asks about a change that was not made yet, and shows what would run. The answers
 // are always seen: all above them but the first sentence scrolls.
 func (qs *Questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// Form is the layer of it.
+// Form sets the parameters of a cell, over the screen.
 type Form struct {
 	*screen.Shared
 	screen.Inert

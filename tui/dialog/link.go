@@ -11,6 +11,10 @@ import (
 	"github.com/railbench/railbench/tui/screen"
 )
 
+// A rig of more than two nodes has a link under test, whose two ends are here and the
+// peer to every cell. It is chosen from the palette, and asked for before the first cell
+// runs.
+
 // Links is the choice of the link under test.
 type Links struct {
 	*screen.Shared

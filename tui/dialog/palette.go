@@ -13,6 +13,9 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
+// The palette finds by its words what can be done, and where one can go: the actions
+// of the screen, parts, cells, pages and checks.
+
 // Palette is what is typed at it.
 type Palette struct {
 	*screen.Shared

@@ -56,30 +56,35 @@ func (qs *Questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 	if qs.Layout().Small {
 		return nil // it cannot be seen: what is typed is not meant for it
 	}
-	if q.Secret == nil {
-		switch name {
-		case "up", "k":
-			qs.scrolled--
-		case "down", "j":
-			qs.scrolled++
-		case "pgup":
-			qs.scrolled -= qs.Height / 2
-		case "pgdown", "space":
-			qs.scrolled += qs.Height / 2
-		case "y", "Y":
-			return qs.answer("yes", true)
-		case "n", "N":
-			return qs.answer("no", true)
-		case "s", "S":
-			qs.wholeScript = !qs.wholeScript
-		case "home":
-			qs.scrolled = 0
-		case "end", "G":
-			qs.scrolled = math.MaxInt32 // as far as there is text: see window
-		}
-		return nil
+	if q.Secret != nil {
+		return qs.typeSecret(msg)
 	}
-	switch {
+	switch name {
+	case "up", "k":
+		qs.scrolled--
+	case "down", "j":
+		qs.scrolled++
+	case "pgup":
+		qs.scrolled -= qs.Height / 2
+	case "pgdown", "space":
+		qs.scrolled += qs.Height / 2
+	case "y", "Y":
+		return qs.answer("yes", true)
+	case "n", "N":
+		return qs.answer("no", true)
+	case "s", "S":
+		qs.wholeScript = !qs.wholeScript
+	case "home":
+		qs.scrolled = 0
+	case "end", "G":
+		qs.scrolled = math.MaxInt32 // as far as there is text: see window
+	}
+	return nil
+}
+
+// typeSecret types at a secret, or gives it away.
+func (qs *Questions) typeSecret(msg tea.KeyPressMsg) tea.Cmd {
+	switch name := msg.String(); {
 	case name == "enter":
 		return qs.answer(string(qs.secret), true)
 	case name == "backspace":
@@ -94,6 +99,10 @@ func (qs *Questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	return nil
 }
+
+// What is typed is kept in runes of our own and not in a bubbles/textinput, which
+// can't wipe its value and leaves copies behind as it grows; and whose clipboard
+// looks for programs on the path at start and runs one of them.
 
 // maxSecret bounds what a paste can bring.
 const maxSecret = 4096

@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
-// mostCausesPrinted is the same of causes.
+// mostCausesPrinted bounds the causes that are printed; --json has all.
 const mostCausesPrinted = 6
 
 // Answer writes what follows from a text.
@@ -31,16 +31,7 @@ func Answer(b *strings.Builder, a explain.Answer) {
 			Hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
 		}
 	}
-	if len(a.Causes) > 0 {
-		sanitize.Fprintf(b, "\nWhat follows\n")
-	}
-	for i, c := range a.Causes {
-		if i == mostCausesPrinted {
-			Hang(b, "  ", fmt.Sprintf("… and %d less likely ones (--json has all)", len(a.Causes)-i))
-			break
-		}
-		printCause(b, i+1, c)
-	}
+	printCauses(b, a.Causes)
 	if len(a.Healthy) > 0 {
 		sanitize.Fprintf(b, "\nAs it should be\n")
 		for _, h := range a.Healthy {
@@ -63,6 +54,19 @@ func Answer(b *strings.Builder, a explain.Answer) {
 		if more := a.UnknownLines - len(a.Unknown); more > 0 {
 			sanitize.Fprintf(b, "  … and %d more\n", more)
 		}
+	}
+}
+
+func printCauses(b *strings.Builder, all []explain.Found) {
+	if len(all) > 0 {
+		sanitize.Fprintf(b, "\nWhat follows\n")
+	}
+	for i, c := range all {
+		if i == mostCausesPrinted {
+			Hang(b, "  ", fmt.Sprintf("… and %d less likely ones (--json has all)", len(all)-i))
+			break
+		}
+		printCause(b, i+1, c)
 	}
 }
 
