@@ -216,9 +216,15 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	if cell.Retells() {
 		return d // its figures are those of other cells
 	}
-	for i, e := range y.Verdict.Evidence {
+	d.figures(x.Verdict.Evidence, y.Verdict.Evidence, threshold)
+	return d
+}
+
+// figures are the numbers of b that a has, too.
+func (d *CellDelta) figures(a, b []steps.Evidence, threshold float64) {
+	for i, e := range b {
 		v, ok := e.Number()
-		old, also := counterpart(x.Verdict.Evidence, y.Verdict.Evidence[:i], e)
+		old, also := counterpart(a, b[:i], e)
 		if !ok || !also {
 			continue
 		}
@@ -233,7 +239,6 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 		}
 		d.Figures = append(d.Figures, f)
 	}
-	return d
 }
 
 // unlike says which conditions differ of what a cell measured in both sessions: of the same

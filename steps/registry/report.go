@@ -261,6 +261,21 @@ func (r *Report) ofRails() []Finding {
 // Verdict.Findings.
 const maxWords = 25
 
+// nodeOf is the node that the worst of the findings are about; empty where they are about several. The worst stand
+// first.
+func nodeOf(found []Finding) (node string) {
+	for i, f := range found {
+		switch {
+		case f.Grade < found[0].Grade || f.Grade <= steps.Pass: // what is worse is what it is about
+		case i == 0:
+			node = f.Node
+		case f.Node != node:
+			return ""
+		}
+	}
+	return node
+}
+
 // passed gives a verdict that passes its reason: what is said of it, and what was found. What a reason has no room for
 // is evidence.
 func passed(v *steps.Verdict, pass, found []string) {
@@ -300,14 +315,8 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 			v.Decided = f.Witness
 		}
 		texts = append(texts, f.Text)
-		switch {
-		case f.Grade < v.Grade || v.Grade <= steps.Pass: // what is worse is what it is about
-		case i == 0:
-			v.Node = f.Node
-		case f.Node != v.Node:
-			v.Node = ""
-		}
 	}
+	v.Node = nodeOf(found)
 	if v.Decided != "" {
 		said := "the " + string(v.Decided)
 		if names := decisive(v); names != "" {

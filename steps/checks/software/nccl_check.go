@@ -16,12 +16,8 @@ import (
 // insideFact is before what the script says of a container.
 const insideFact = "inside "
 
-// judgeNCCLCheck is the two checks of NCCL in one, on the nodes themselves and in a container that is named, and
-// what NCCL will use on each node by what is set there.
-func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
-	leads, skip := judgeNCCL(r, facts, rep)
-	var inside [2]map[string]string
-	name, reached := "", true
+// insideFacts are those of the facts that were read in a container.
+func insideFacts(facts [2]map[string]string) (inside [2]map[string]string) {
 	for _, e := range steps.Ends {
 		inside[e] = map[string]string{}
 		for key, value := range facts[e] {
@@ -29,6 +25,17 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				inside[e][key] = value
 			}
 		}
+	}
+	return inside
+}
+
+// judgeNCCLCheck is the two checks of NCCL in one, on the nodes themselves and in a container that is named, and
+// what NCCL will use on each node by what is set there.
+func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
+	leads, skip := judgeNCCL(r, facts, rep)
+	inside := insideFacts(facts)
+	name, reached := "", true
+	for _, e := range steps.Ends {
 		name = cmp.Or(name, facts[e]["container"])
 		if facts[e]["container"] != "" && facts[e]["engine"] == "none" {
 			reached = false

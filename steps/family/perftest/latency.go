@@ -98,21 +98,26 @@ func (t *latencyTest) Output() bool {
 	if t.untold() {
 		return false
 	}
-	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
-		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
-			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %d messages of %d bytes at the "+
-				"client, %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
-			return false
-		}
-		if why := cmp.Or(apart(v.Perftest, at.Perftest), unlikeTimes(t.row(), at.Rows[0])); why != "" {
-			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %s", why)
-			return false
-		}
-		if why := t.ofThisRun(t.server, at); why != "" {
-			t.add(steps.OutputForeign, steps.Inconclusive, "the server's output is not this test's: %s", why)
-			return false
-		}
+		return t.alike(at)
+	}
+	return true
+}
+
+// alike reports whether the server measured the same: either end takes its own times, and counts the same messages.
+func (t *latencyTest) alike(at parse.Latency) bool {
+	if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
+		t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %d messages of %d bytes at the "+
+			"client, %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
+		return false
+	}
+	if why := cmp.Or(apart(t.read.Perftest, at.Perftest), unlikeTimes(t.row(), at.Rows[0])); why != "" {
+		t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %s", why)
+		return false
+	}
+	if why := t.ofThisRun(t.server, at); why != "" {
+		t.add(steps.OutputForeign, steps.Inconclusive, "the server's output is not this test's: %s", why)
+		return false
 	}
 	return true
 }

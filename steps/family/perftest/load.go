@@ -251,6 +251,26 @@ func (l *loadRun) ended() bool {
 	return ok
 }
 
+// measured reports whether a test of RDMA over a pair has a result of this run.
+func (l *loadRun) measured(t loadTest, p steps.Pair) bool {
+	row := t.Rows[0]
+	if why := notOfThisRun(l.cell, l.result.Rig, p, l.client, t.Bandwidth); why != "" {
+		l.rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
+		return false
+	}
+	if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
+		l.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s, which is not a result", t.Name,
+			row.AverageGbps)
+		return false
+	}
+	took := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
+	if why := verify.TooShort(l.client, took); why != "" && !t.bothWays() {
+		l.rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
+		return false
+	}
+	return true
+}
+
 // take adds the tests up; ok is false where one is not of this run.
 func (l *loadRun) take() (ok bool) {
 	rig, rep := l.result.Rig, l.rep
@@ -275,21 +295,10 @@ func (l *loadRun) take() (ok bool) {
 			rep.Add(steps.OutputForeign, steps.Inconclusive, "this rig has no rail %q", t.Name)
 			return false
 		}
+		if !l.measured(t, p) {
+			return false
+		}
 		row := t.Rows[0]
-		if why := notOfThisRun(l.cell, rig, p, l.client, t.Bandwidth); why != "" {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
-			return false
-		}
-		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s, which is not a result", t.Name,
-				row.AverageGbps)
-			return false
-		}
-		took := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
-		if why := verify.TooShort(l.client, took); why != "" && !t.bothWays() {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
-			return false
-		}
 		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		if l.rails == nil {
 			l.row, l.mtu = row, mtu
