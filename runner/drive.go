@@ -245,7 +245,7 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 	case r.abandoned && !r.begun:
 		err := fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second)))
 		if r.login != "" {
-			err = fmt.Errorf("%w. The login printed: %s", err, strings.ToValidUTF8(r.login, ""))
+			err = fmt.Errorf("%w. The login printed: %s", err, lastWords(r.login))
 		}
 		return r.exit, &Error{
 			Kind: NoShell, Op: "run " + name + " on", Err: err,
@@ -270,7 +270,7 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 	case waited == nil && !r.begun && r.login != "":
 		return r.exit, &Error{
 			Kind: NoShell, Op: "run " + name + " on",
-			Err:  fmt.Errorf("the login ended before a shell started, and printed: %s", strings.ToValidUTF8(r.login, "")),
+			Err:  fmt.Errorf("the login ended before a shell started, and printed: %s", lastWords(r.login)),
 			Hint: "Check the login shell of this user there: getent passwd USER",
 		}
 	case waited == nil:
@@ -312,4 +312,9 @@ func beat(w io.Writer, frame string, every time.Duration, stop <-chan struct{}) 
 		case <-tick.C:
 		}
 	}
+}
+
+// lastWords is what a login printed, as the end of a sentence that goes on.
+func lastWords(printed string) string {
+	return strings.TrimRight(strings.ToValidUTF8(printed, ""), ". ")
 }

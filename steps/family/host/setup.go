@@ -61,6 +61,9 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 // like one machine, and nothing measured between them means anything.
 func checkTwo(rig steps.Rig, here, peer map[string]string, rep *registry.Report) {
 	switch {
+	case here["boot"] != "" && here["boot"] == peer["boot"] && here["host"] != peer["host"]:
+		rep.Add(steps.SameMachine, steps.Warn, "%s and %s are containers or namespaces of one machine (same boot id). What "+
+			"is measured between them crosses no cable", rig.NameOf(steps.Here), rig.NameOf(steps.Peer))
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
 		rep.Add(steps.SameMachine, steps.Fail, "%s and %s are the same machine (same boot id). Correct the rig file, which "+
 			"lists one host twice",

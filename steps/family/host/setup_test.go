@@ -25,6 +25,10 @@ func TestHosts(t *testing.T) {
 		{"two machines", here, peer, nil, steps.Pass, "", []string{"spark-02 and spark-01", "kernel 6.14"}},
 		{"one machine", here, here, nil, steps.Fail, steps.SameMachine, nil},
 		{
+			"two containers of one machine", here, strings.ReplaceAll(peer, "b1", "b2"), nil, steps.Warn, steps.SameMachine,
+			[]string{"crosses no cable"},
+		},
+		{
 			"one name on two machines", here, strings.ReplaceAll(here, "b2", "b1"), nil, steps.Warn, steps.HostNamesEqual,
 			[]string{"\"spark-02\""},
 		},
