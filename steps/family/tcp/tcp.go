@@ -723,8 +723,8 @@ func resent(test parse.Iperf3) string {
 	if share <= limits.TCPResent.Value() {
 		return ""
 	}
-	return fmt.Sprintf("%.2g %% of the segments were retransmitted. Run: railbench doctor path-loss "+
-		"shaping", 100*share)
+	return fmt.Sprintf("%.2g %% of the segments were retransmitted at %s. Run: railbench doctor path-loss "+
+		"shaping", 100*share, registry.Gbps(test.ReceivedGbps))
 }
 
 // showTCP puts a test on record, and its figure.

@@ -136,7 +136,7 @@ func TestTCP(t *testing.T) {
 		},
 		"much was sent again": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 			kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, steps.PacketsResent, []string{
-			"of the segments were retransmitted",
+			"of the segments were retransmitted at 33.7 Gb/s",
 			"17 %",
 		}},
 		"more than the link": {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, steps.FigureImpossible, nil},
