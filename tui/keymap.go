@@ -10,7 +10,8 @@ import (
 func (m *Model) bind() {
 	m.notebook.Keys, m.finder.Keys, m.list.Keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
 	m.output.Keys, m.editor.Keys = m.outputKeys(), m.editorKeys()
-	m.gauges.Keys, m.presenter.Keys = m.gaugeKeys(), m.presenterKeys()
+	m.gauges.Keys = m.gaugeKeys()
+	m.presenter.Bind(m.everywhere(), m.notebook.run, m.quit.Leave)
 	m.docs.Bind(m.everywhere())
 }
 

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/tui/cells"
@@ -99,7 +97,7 @@ func (m *Model) notebookKeys() []screen.Chapter {
 			on("g", "gauges on the whole screen; g g: the top", "g").To(m.toggleGauges).Brief(7, "g", "gauges"),
 			on("_", "hide the gauges below, or show them", "_").To(m.hideGauges),
 			on("ctrl+g", "the stage: numerals and bars for an audience", "ctrl+g").
-				To(m.presenter.open).Brief(12, "ctrl+g", "stage"),
+				To(m.presenter.Open).Brief(12, "ctrl+g", "stage"),
 			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
 				To(m.notebook.restart).Unlike("0 0 restarts the kernel"),
 		}},
@@ -218,38 +216,6 @@ func (m *Model) gaugeKeys() []screen.Chapter {
 			on("enter", "run the selected cell", "enter").To(m.notebook.run).Runs().Brief(4, "enter", "run"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				To(m.InterruptTwice).Runs().Brief(0, "i i", "interrupt").Only(m.Busy),
-		}},
-		m.everywhere(),
-	}
-}
-
-// presenterKeys work on the screen for an audience.
-func (m *Model) presenterKeys() []screen.Chapter {
-	var starts []string
-	for _, l := range loads() {
-		starts = append(starts, l.key+": "+l.brief)
-	}
-	return []screen.Chapter{
-		{Title: "stage", Bindings: []screen.Binding{
-			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").
-				To(m.presenter.nextSlide).Runs().Brief(1, "space", "next").Only(m.presenter.scripted),
-			on("b, ←", "the scene before", "b", "left", "pgup").To(m.presenter.previousSlide),
-			on("a", "the show goes on by itself, or waits for you again", "a").
-				To(m.presenter.autoplay).Runs().Brief(6, "a", "autoplay").Only(m.presenter.scripted),
-			on("j", "jump to a scene: its digit follows", "j").To(m.presenter.jump),
-			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
-				"1", "2", "3", "4", "5", "6", "7", "8", "9").ToNumber(m.presenter.digit).Runs().Brief(3, "1-8", "load"),
-			on("u", "pull a cable of the simulated rig, or plug it in", "u").To(m.presenter.pullOrPlug),
-			on("x, i", "stop what runs", "x", "i").To(m.Interrupt).Runs().Brief(0, "x", "stop").Only(m.Busy),
-			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").To(m.presenter.hold),
-			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
-				To(m.presenter.nextView).Says(4, "tab", m.presenter.views),
-			on("enter", "run the selected cell", "enter").To(m.notebook.run),
-			on("0", "reset the gauges' peaks, averages and history; after j, the tenth scene", "0").
-				To(m.presenter.zero).Runs().Brief(9, "0", "reset"),
-			on("esc", "back to the notebook, after a question: the audience sees it", "esc").
-				To(m.quit.Leave).Brief(5, "esc", "notebook"),
-			on("ctrl+g", "back to the notebook at once", "ctrl+g").To(m.presenter.close),
 		}},
 		m.everywhere(),
 	}

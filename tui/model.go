@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/docs"
+	"github.com/railbench/railbench/tui/presenter"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -41,7 +42,7 @@ type Model struct {
 	saveAs    *dialog.SaveAs
 	drill     *drill
 	questions *dialog.Questions
-	presenter *presenter
+	presenter *presenter.Screen
 	gauges    *gaugesScreen
 
 	links  *dialog.Links
@@ -86,7 +87,7 @@ func New(s screen.Session, opts screen.Options) *Model {
 	m.saveAs = &dialog.SaveAs{Shared: sh}
 	m.quit = &dialog.Quit{Shared: sh, SaveAs: m.saveAs}
 	m.questions = &dialog.Questions{Shared: sh}
-	m.presenter = &presenter{Shared: sh, foot: m.foot, progress: progress{slide: -1, tick: tea.Tick}}
+	m.presenter = presenter.New(sh, m.foot)
 	m.gauges = &gaugesScreen{Shared: sh, notebook: m.notebook}
 	m.bind()
 	m.all = [screen.Levels]screen.Layer{
@@ -126,7 +127,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	cmds = append(cmds, waitFollow(m.Opts.Saved.Follow), waitChanged(m.Opts.Runbook.Changed))
 	if m.Opts.Presentation.Auto {
-		cmds = append(cmds, m.presenter.autoplay())
+		cmds = append(cmds, m.presenter.Autoplay())
 	}
 	if m.Opts.Terminal.SyncOutput {
 		cmds = append(cmds, askSyncOutput())
@@ -224,7 +225,7 @@ func (m *Model) choices() []dialog.Choice {
 			return nil
 		}})
 	}
-	return append(all, m.presenter.loadChoices()...)
+	return append(all, m.presenter.Choices()...)
 }
 
 // current is the cell that keys are about: that of an opened output, the selected check, or the selected cell.

@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/script"
+	"github.com/railbench/railbench/tui/presenter"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -49,7 +50,7 @@ func staged(t *testing.T) (s *driven, told *[]script.Moment, pulls *[]bool) {
 	told, pulls = &[]script.Moment{}, &[]bool{}
 	s = newScreen(t, loadable(), 120, 40)
 	s.Model.Opts.Presentation.Script = parsed
-	s.Model.presenter.progress.tick = func(time.Duration,
+	s.Model.presenter.Progress.Tick = func(time.Duration,
 		func(time.Time) tea.Msg,
 	) tea.Cmd {
 		return nil
@@ -94,8 +95,8 @@ func (s *driven) pass(seconds int) {
 				Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."},
 			}})
 		}
-		if s.Model.presenter.progress.ticking {
-			_, cmd := s.Update(slideTickMsg{})
+		if s.Model.presenter.Progress.Ticking {
+			_, cmd := s.Update(presenter.SlideTickMsg{})
 			s.happen(cmd)
 		}
 		for _, call := range s.fake.took() {
@@ -117,12 +118,12 @@ func TestAShowGoesOnByItself(t *testing.T) {
 		t.Fatalf("%q runs", s.Book.Running)
 	}
 	for range 60 {
-		if s.pass(1); s.Model.presenter.progress.reported.Over {
+		if s.pass(1); s.Model.presenter.Progress.Reported.Over {
 			break
 		}
 	}
-	if took := s.now.Sub(began); !s.Model.presenter.progress.reported.Over || took > 20*time.Second {
-		t.Errorf("after %s it is %+v", took, s.Model.presenter.progress.reported)
+	if took := s.now.Sub(began); !s.Model.presenter.Progress.Reported.Over || took > 20*time.Second {
+		t.Errorf("after %s it is %+v", took, s.Model.presenter.Progress.Reported)
 	}
 	s.sees("2/2", "Pulled.")
 	if len(*pulls) != 2 || !(*pulls)[0] || (*pulls)[1] {
@@ -187,7 +188,7 @@ func TestAJumpIsForgotten(t *testing.T) {
 	s.key("0")
 	s.sees("10/10")
 	s.Model.Opts.Presentation.Script = script.Script{}
-	s.Model.presenter.progress.slide = -1
+	s.Model.presenter.Progress.Slide = -1
 	if s.key("j"); strings.Contains(s.Model.Notice, "1 to 0") {
 		t.Errorf("without a show: %q", s.Model.Notice)
 	}
@@ -207,7 +208,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 		s.sees("Leave the presentation?")
 		s.key(answer)
 		s.sees("1/2")
-		if !s.Model.presenter.progress.ticking || s.Layers.Top() != screen.Presenting {
+		if !s.Model.presenter.Progress.Ticking || s.Layers.Top() != screen.Presenting {
 			t.Errorf("after esc and %s the layer is %d", answer, s.Layers.Top())
 		}
 	}
@@ -217,7 +218,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 		t.Errorf("y leaves for the layer %d", s.Layers.Top())
 	}
 	s.pass(6)
-	if s.Model.presenter.progress.ticking {
+	if s.Model.presenter.Progress.Ticking {
 		t.Error("it goes on where nobody sees it")
 	}
 	s.key("ctrl+g")
@@ -270,11 +271,11 @@ func TestNotes(t *testing.T) {
 		Script: "A show", Slide: 1, Of: 2, Title: "One rail", Caption: "The caption.", Notes: "The notes.", Next: "A cable",
 		Cell: "One rail", Verdict: "PASS: Good.", Began: time.Unix(1000, 0),
 	}, error(nil)
-	n := NewNotes(func() (script.Moment, error) { return at, fails },
+	n := presenter.NewNotes(func() (script.Moment, error) { return at, fails },
 		screen.Options{Clock: screen.Clock{Now: func() time.Time { return time.Unix(1065, 0) }}})
 	n.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
 	look := func() string {
-		n.Update(n.look()())
+		n.Update(n.Init()())
 		return n.View().Content
 	}
 	for _, want := range []string{"1/2  1:05", "The notes.", "The caption.", "PASS: Good.", "A cable"} {
@@ -329,7 +330,7 @@ func TestWhatSlidesReached(t *testing.T) {
 	runs("load-all", of(185, steps.Figure{}))
 	s.sees("One rail", "Gb/s, rail 1", "GPU memory", "host-staged", "A cable is pulled", "pulled on purpose", "link-down")
 	s.seesNot("half 1", "-120 s")
-	if all := s.Model.presenter.results.all(4); len(all) != 3 || all[0].Gbps != 92.6 || all[2].Gbps != 0 ||
+	if all := s.Model.presenter.Results.All(4); len(all) != 3 || all[0].Gbps != 92.6 || all[2].Gbps != 0 ||
 		!all[2].Pulled {
 		t.Errorf("%+v", all)
 	}
@@ -341,12 +342,12 @@ func TestWhatSlidesReached(t *testing.T) {
 	s.key("space")
 	stopped := steps.Verdict{Grade: steps.Inconclusive, Code: steps.Interrupted}
 	s.Update(eventsMsg{steps.CellEnded{Run: 200, Cell: "load-rail", Verdict: stopped}})
-	if all := s.Model.presenter.results.all(4); all[0].Gbps != 92.6 {
+	if all := s.Model.presenter.Results.All(4); all[0].Gbps != 92.6 {
 		t.Errorf("a visit that was cut short leaves %+v", all[0])
 	}
 	// Where nothing else is known, what the gauges showed of it is, and is called so. What came to no rate at all, too.
 	for _, want := range []float64{0, 92.5} {
-		delete(s.Model.presenter.results.reached, 0)
+		delete(s.Model.presenter.Results.Reached, 0)
 		run++
 		s.key("j")
 		s.key("1")
@@ -355,7 +356,7 @@ func TestWhatSlidesReached(t *testing.T) {
 		if want > 0 {
 			b := sampleBoard(4, 0) // of the load before
 			s.send(snapshotMsg(b))
-			s.now = s.now.Add(settled)
+			s.now = s.now.Add(2 * time.Second)
 			for i := range b.Gauges {
 				b.Gauges[i].Tx, b.Gauges[i].Rx = meter.Flow{}, meter.Flow{}
 				b.Gauges[i].RoCE = rate.Headers{Payload: 1024, Counted: 58, Cable: 82}
@@ -366,7 +367,7 @@ func TestWhatSlidesReached(t *testing.T) {
 		}
 		s.key("space")
 		s.Update(eventsMsg{steps.CellEnded{Run: run, Cell: "load-rail", Verdict: stopped}})
-		if all := s.Model.presenter.results.all(4); !all[0].Stopped || math.Abs(all[0].Gbps-want) > 0.1 {
+		if all := s.Model.presenter.Results.All(4); !all[0].Stopped || math.Abs(all[0].Gbps-want) > 0.1 {
 			t.Errorf("stopped: %+v, not %v Gb/s", all[0], want)
 		}
 	}

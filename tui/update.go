@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/dialog"
+	"github.com/railbench/railbench/tui/presenter"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -22,7 +23,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
 	m.PlanShown()
 	if m.Layers.Has(screen.Presenting) {
-		m.presenter.planCall()
+		m.presenter.PlanCall()
 	}
 	return m, cmd
 }
@@ -50,8 +51,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.wheel(msg.Mouse())
 	case spinner.TickMsg:
 		return m.onTick(msg)
-	case slideTickMsg:
-		return m.presenter.onTick()
+	case presenter.SlideTickMsg:
+		return m.presenter.OnTick()
 	case paceMsg:
 		return m.onPace()
 	}
@@ -149,10 +150,7 @@ func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
 // key gives a key to what is on top: a question, the way out, the help, the screen.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.Dirty, m.Notice = true, ""
-	// The digit of a jump follows at once, or a load is meant by one that comes later.
-	if n := msg.String(); len(n) != 1 || n < "0" || n > "9" {
-		m.presenter.progress.jumping = false
-	}
+	m.presenter.Pressed(msg.String())
 	// Twice means twice in a row.
 	if m.KeyBefore != msg.String() {
 		m.KeyBefore = ""
@@ -195,8 +193,8 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	if m.Opts.Viewers.Audience != nil {
 		m.Opts.Viewers.Audience.Book(m.Book)
 	}
-	cmds = append(cmds, m.drawSoon(), m.presenter.mark(events), again)
-	m.presenter.reach(events)
+	cmds = append(cmds, m.drawSoon(), m.presenter.Mark(events), again)
+	m.presenter.Reach(events)
 	if m.Book.Running != "" && !m.ticking {
 		m.ticking = true
 		cmds = append(cmds, m.Spinner.Tick)
@@ -252,13 +250,13 @@ func (m *Model) setSnapshot(b meter.Board) tea.Cmd {
 	before, _ := health.Urgent(m.Snapshot.Health)
 	now, _ := health.Urgent(b.Health)
 	m.Snapshot = b
-	m.presenter.gauge()
+	m.presenter.Gauge()
 	m.Moves()
 	if m.Opts.Viewers.Audience != nil {
 		m.Opts.Viewers.Audience.Board(b)
 	}
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
-		return tea.Batch(m.presenter.report(), m.drawSoon())
+		return tea.Batch(m.presenter.Report(), m.drawSoon())
 	}
 	if m.NoGauges && !m.Layers.Has(screen.Presenting) {
 		return nil

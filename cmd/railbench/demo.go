@@ -20,6 +20,7 @@ import (
 	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
+	"github.com/railbench/railbench/tui/presenter"
 	"github.com/railbench/railbench/tui/render"
 	"github.com/railbench/railbench/tui/screen"
 )
@@ -173,7 +174,7 @@ when the railbench that gave it has ended.`,
 				}
 				return nil
 			}
-			model := tui.NewNotes(read, screen.Options{
+			model := presenter.NewNotes(read, screen.Options{
 				Terminal: unlinked(),
 				Clock:    screen.Clock{Now: time.Now},
 			})

@@ -1,4 +1,4 @@
-package tui
+package presenter
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 
 // progress is where a presentation is. Its time is the nodes': a simulated rig's may go faster than ours.
 type progress struct {
-	slide    int  // from 0; -1 before it has begun
+	Slide    int  // from 0; -1 before it has begun
 	action   int  // the next one of the slide
 	auto     bool // goes on by itself
 	jumping  bool // the next digit is a slide
@@ -26,9 +26,9 @@ type progress struct {
 	before   steps.RunID // its run before it was asked for
 	asked    time.Time
 	pulled   bool
-	ticking  bool
-	tick     func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick, but in tests
-	reported script.Moment
+	Ticking  bool
+	Tick     func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick, but in tests
+	Reported script.Moment
 }
 
 // tickPace is how often a presentation looks whether it goes on, and moves its clock.
@@ -37,34 +37,35 @@ const tickPace = 200 * time.Millisecond
 // startsWithin is how long a cell that was asked for may take to begin: what is refused never does.
 const startsWithin = 10 * time.Second
 
-type slideTickMsg struct{}
+// SlideTickMsg says that a script may go on.
+type SlideTickMsg struct{}
 
 // nextSlide begins the next slide, or the presentation.
-func (pr *presenter) nextSlide() tea.Cmd { return pr.toSlide(pr.progress.slide + 1) }
+func (pr *Screen) nextSlide() tea.Cmd { return pr.toSlide(pr.Progress.Slide + 1) }
 
-func (pr *presenter) previousSlide() tea.Cmd { return pr.toSlide(max(0, pr.progress.slide-1)) }
+func (pr *Screen) previousSlide() tea.Cmd { return pr.toSlide(max(0, pr.Progress.Slide-1)) }
 
-// autoplay has the presentation go on by itself, or wait for the presenter again.
-func (pr *presenter) autoplay() tea.Cmd {
-	pr.progress.auto = !pr.progress.auto
-	if !pr.progress.auto {
+// Autoplay has the presentation go on by itself, or wait for the presenter again.
+func (pr *Screen) Autoplay() tea.Cmd {
+	pr.Progress.auto = !pr.Progress.auto
+	if !pr.Progress.auto {
 		pr.Notice = "the show waits for you: space goes on"
-		return pr.report()
+		return pr.Report()
 	}
 	pr.Notice = "the show goes on by itself"
-	if pr.progress.slide < 0 {
+	if pr.Progress.Slide < 0 {
 		return pr.nextSlide()
 	}
-	return pr.report()
+	return pr.Report()
 }
 
 // jump has the next digit choose a slide.
-func (pr *presenter) jump() tea.Cmd {
+func (pr *Screen) jump() tea.Cmd {
 	if !pr.scripted() {
 		pr.Notice = "no presentation to jump in"
 		return nil
 	}
-	pr.progress.jumping = true
+	pr.Progress.jumping = true
 	n := len(pr.Opts.Presentation.Script.Slides)
 	if pr.Notice = fmt.Sprintf("to which scene? 1 to %d", min(9, n)); n > 9 {
 		pr.Notice += ", or 0 for 10"
@@ -73,17 +74,17 @@ func (pr *presenter) jump() tea.Cmd {
 }
 
 // zero resets the gauges, or jumps to the tenth slide.
-func (pr *presenter) zero() tea.Cmd {
-	if pr.progress.jumping {
+func (pr *Screen) zero() tea.Cmd {
+	if pr.Progress.jumping {
 		return pr.digit(9)
 	}
 	return pr.ResetPeaks()
 }
 
 // digit starts a load, or jumps to a slide.
-func (pr *presenter) digit(n int) tea.Cmd {
-	if pr.progress.jumping {
-		pr.progress.jumping = false
+func (pr *Screen) digit(n int) tea.Cmd {
+	if pr.Progress.jumping {
+		pr.Progress.jumping = false
 		return pr.toSlide(n)
 	}
 	if n >= len(loads()) {
@@ -93,18 +94,18 @@ func (pr *presenter) digit(n int) tea.Cmd {
 }
 
 // toSlide begins a slide.
-func (pr *presenter) toSlide(n int) tea.Cmd {
-	s := &pr.progress
+func (pr *Screen) toSlide(n int) tea.Cmd {
+	s := &pr.Progress
 	if n < 0 || n >= len(pr.Opts.Presentation.Script.Slides) {
-		if s.auto = false; s.slide >= 0 && n >= len(pr.Opts.Presentation.Script.Slides) {
+		if s.auto = false; s.Slide >= 0 && n >= len(pr.Opts.Presentation.Script.Slides) {
 			pr.Notice = "the show is over; j and a digit goes back to a scene"
 		}
-		return pr.report()
+		return pr.Report()
 	}
-	if s.slide < 0 || s.began.IsZero() {
+	if s.Slide < 0 || s.began.IsZero() {
 		s.began, s.beganAt = pr.Opts.Clock.Rig(), pr.Opts.Clock.Now()
 	}
-	s.slide, s.action, s.until, s.ran = n, 0, time.Time{}, ""
+	s.Slide, s.action, s.until, s.ran = n, 0, time.Time{}, ""
 	pr.Layers.Push(screen.Presenting)
 	cmds := []tea.Cmd{}
 	// A jump out of the slide that pulled the cable would leave the other slides without it.
@@ -115,59 +116,59 @@ func (pr *presenter) toSlide(n int) tea.Cmd {
 }
 
 // ticks has a presentation that has begun go on with its clock.
-func (pr *presenter) ticks() tea.Cmd {
-	if pr.progress.ticking || pr.progress.slide < 0 {
+func (pr *Screen) ticks() tea.Cmd {
+	if pr.Progress.Ticking || pr.Progress.Slide < 0 {
 		return nil
 	}
-	pr.progress.ticking = true
+	pr.Progress.Ticking = true
 	return pr.tick()
 }
 
-func (pr *presenter) tick() tea.Cmd {
-	return pr.progress.tick(tickPace, func(time.Time) tea.Msg { return slideTickMsg{} })
+func (pr *Screen) tick() tea.Cmd {
+	return pr.Progress.Tick(tickPace, func(time.Time) tea.Msg { return SlideTickMsg{} })
 }
 
-// onTick goes on where something is over that the presentation has waited for.
-func (pr *presenter) onTick() tea.Cmd {
+// OnTick goes on where something is over that the presentation has waited for.
+func (pr *Screen) OnTick() tea.Cmd {
 	pr.Dirty = true
 	if !pr.Layers.Has(screen.Presenting) {
-		pr.progress.ticking = false // it goes on where it was when the presentation is opened again
+		pr.Progress.Ticking = false // it goes on where it was when the presentation is opened again
 		return nil
 	}
 	return tea.Batch(pr.act(), pr.tick())
 }
 
 // act does what can be done now, and begins the next slide where the presentation goes on by itself.
-func (pr *presenter) act() tea.Cmd {
-	s := &pr.progress
-	if s.slide < 0 {
+func (pr *Screen) act() tea.Cmd {
+	s := &pr.Progress
+	if s.Slide < 0 {
 		return nil
 	}
 	var cmds []tea.Cmd
-	acts := pr.Opts.Presentation.Script.Slides[s.slide].Actions
+	acts := pr.Opts.Presentation.Script.Slides[s.Slide].Actions
 	for s.action < len(acts) {
 		cmd, done := pr.do(acts[s.action])
 		cmds = append(cmds, cmd)
 		if !done {
-			return tea.Batch(append(cmds, pr.report())...)
+			return tea.Batch(append(cmds, pr.Report())...)
 		}
 		s.action++
 	}
-	cmds = append(cmds, pr.report())
+	cmds = append(cmds, pr.Report())
 	if s.auto {
-		if s.slide+1 < len(pr.Opts.Presentation.Script.Slides) {
-			cmds = append(cmds, pr.toSlide(s.slide+1))
+		if s.Slide+1 < len(pr.Opts.Presentation.Script.Slides) {
+			cmds = append(cmds, pr.toSlide(s.Slide+1))
 		} else {
 			s.auto = false
-			cmds = append(cmds, pr.report())
+			cmds = append(cmds, pr.Report())
 		}
 	}
 	return tea.Batch(cmds...)
 }
 
 // do does one action; done is false as long as it has to be waited for.
-func (pr *presenter) do(a script.Action) (cmd tea.Cmd, done bool) {
-	s := &pr.progress
+func (pr *Screen) do(a script.Action) (cmd tea.Cmd, done bool) {
+	s := &pr.Progress
 	switch a.Kind {
 	case script.View:
 		if v, ok := presentation.ViewNamed(a.View); ok {
@@ -194,8 +195,8 @@ func (pr *presenter) do(a script.Action) (cmd tea.Cmd, done bool) {
 }
 
 // runCell runs a cell in place of what runs.
-func (pr *presenter) runCell(a script.Action) tea.Cmd {
-	pr.progress.ran, pr.progress.before, pr.progress.asked = a.Cell, pr.Book.Cells[a.Cell].Run, pr.Opts.Clock.Rig()
+func (pr *Screen) runCell(a script.Action) tea.Cmd {
+	pr.Progress.ran, pr.Progress.before, pr.Progress.asked = a.Cell, pr.Book.Cells[a.Cell].Run, pr.Opts.Clock.Rig()
 	busy := pr.Busy()
 	return pr.Try(func(s screen.Session) error {
 		if busy {
@@ -212,8 +213,8 @@ func (pr *presenter) runCell(a script.Action) tea.Cmd {
 }
 
 // ranCell reports whether the cell that was run last has ended, or will never begin.
-func (pr *presenter) ranCell() bool {
-	s := &pr.progress
+func (pr *Screen) ranCell() bool {
+	s := &pr.Progress
 	if s.ran == "" {
 		return true
 	}
@@ -225,35 +226,35 @@ func (pr *presenter) ranCell() bool {
 }
 
 // cable pulls the cable of the simulated rig, or plugs it in. On hardware that is the presenter's.
-func (pr *presenter) cable(pull bool) tea.Cmd {
+func (pr *Screen) cable(pull bool) tea.Cmd {
 	if pr.Opts.Presentation.Pull == nil {
 		pr.Notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
 		return nil
 	}
-	pr.progress.pulled = pull
+	pr.Progress.pulled = pull
 	pr.Notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
 	change := pr.Opts.Presentation.Pull
 	// In the order of the calls: a slide that begins again plugs the cable in and pulls it.
 	return pr.Try(func(screen.Session) error { return change(pull) })
 }
 
-func (pr *presenter) pullOrPlug() tea.Cmd { return pr.cable(!pr.progress.pulled) }
+func (pr *Screen) pullOrPlug() tea.Cmd { return pr.cable(!pr.Progress.pulled) }
 
 // moment is where the presentation is.
-func (pr *presenter) moment() script.Moment {
-	s := pr.progress
+func (pr *Screen) moment() script.Moment {
+	s := pr.Progress
 	scenes := pr.Opts.Presentation.Script.Slides
 	at := script.Moment{
-		Script: pr.Opts.Presentation.Script.Title, Slide: s.slide + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
+		Script: pr.Opts.Presentation.Script.Title, Slide: s.Slide + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
 		Rig: pr.RigName(),
 	}
-	if s.slide >= 0 && s.slide < len(scenes) {
-		scene := scenes[s.slide]
+	if s.Slide >= 0 && s.Slide < len(scenes) {
+		scene := scenes[s.Slide]
 		at.Title, at.Caption, at.Notes = scene.Title, scene.Caption, scene.Notes
-		at.Over = s.slide == len(scenes)-1 && s.action >= len(scene.Actions)
+		at.Over = s.Slide == len(scenes)-1 && s.action >= len(scene.Actions)
 	}
-	if s.slide+1 < len(scenes) {
-		at.Next = scenes[s.slide+1].Title
+	if s.Slide+1 < len(scenes) {
+		at.Next = scenes[s.Slide+1].Title
 	}
 	if a, ok := health.Urgent(pr.Snapshot.Health); ok {
 		at.Alarm = a.String()
@@ -266,20 +267,20 @@ func (pr *presenter) moment() script.Moment {
 	return at
 }
 
-// report sends the present slide to the presenter's notes in another terminal, if it has changed.
-func (pr *presenter) report() tea.Cmd {
+// Report sends the present slide to the presenter's notes in another terminal, if it has changed.
+func (pr *Screen) Report() tea.Cmd {
 	at := pr.moment()
 	// The number alone is not a change.
-	at.No = pr.progress.reported.No
-	if pr.Opts.Presentation.Tell == nil || at == pr.progress.reported {
+	at.No = pr.Progress.Reported.No
+	if pr.Opts.Presentation.Tell == nil || at == pr.Progress.Reported {
 		return nil
 	}
 	// A workbench without a presentation leaves the notes of another one alone.
-	if pr.progress.slide < 0 && !pr.Layers.Has(screen.Presenting) {
+	if pr.Progress.Slide < 0 && !pr.Layers.Has(screen.Presenting) {
 		return nil
 	}
 	at.No++
-	pr.progress.reported = at
+	pr.Progress.Reported = at
 	tell := pr.Opts.Presentation.Tell
 	return func() tea.Msg {
 		if err := tell(at); err != nil {
@@ -290,22 +291,22 @@ func (pr *presenter) report() tea.Cmd {
 }
 
 // caption puts the script's own words onto the screen.
-func (pr *presenter) caption(s *presentation.Screen) {
+func (pr *Screen) caption(s *presentation.Screen) {
 	scenes := pr.Opts.Presentation.Script.Slides
 	if len(scenes) == 0 {
 		return
 	}
-	if pr.progress.slide < 0 {
+	if pr.Progress.Slide < 0 {
 		s.Title = pr.Opts.Presentation.Script.Title
 		s.Caption = "space begins the show, a has it go on by itself"
 		return
 	}
-	scene := scenes[pr.progress.slide]
+	scene := scenes[pr.Progress.Slide]
 	s.Title, s.Caption = scene.Title, scene.Caption
-	s.Place = fmt.Sprintf("%d/%d", pr.progress.slide+1, len(scenes))
-	gone := max(0, pr.Opts.Clock.Rig().Sub(pr.progress.began)).Truncate(time.Second)
+	s.Place = fmt.Sprintf("%d/%d", pr.Progress.Slide+1, len(scenes))
+	gone := max(0, pr.Opts.Clock.Rig().Sub(pr.Progress.began)).Truncate(time.Second)
 	s.Clock = fmt.Sprintf("%d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
 }
 
 // scripted reports whether there is a presentation.
-func (pr *presenter) scripted() bool { return len(pr.Opts.Presentation.Script.Slides) > 0 }
+func (pr *Screen) scripted() bool { return len(pr.Opts.Presentation.Script.Slides) > 0 }

@@ -1,4 +1,4 @@
-package tui
+package presenter
 
 import (
 	"github.com/railbench/railbench/steps"
@@ -16,9 +16,9 @@ type called struct {
 	text    string
 }
 
-// planCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
+// PlanCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
 // them: once a run and rail, and again when its plan is known.
-func (pr *presenter) planCall() {
+func (pr *Screen) PlanCall() {
 	c, ok := pr.Book.Tutorial.Cell(shownCell(pr.Book))
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package tui
+package presenter
 
 import (
 	"fmt"
@@ -61,8 +61,8 @@ func (n *Notes) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case momentMsg:
 		n.at, n.err = msg.at, msg.err
-		return n, tea.Tick(notesPace, func(time.Time) tea.Msg { return slideTickMsg{} })
-	case slideTickMsg:
+		return n, tea.Tick(notesPace, func(time.Time) tea.Msg { return SlideTickMsg{} })
+	case SlideTickMsg:
 		return n, n.look()
 	}
 	return n, nil

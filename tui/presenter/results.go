@@ -1,4 +1,4 @@
-package tui
+package presenter
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // last run only.
 type results struct {
 	slides  map[steps.RunID]int // the slide that asked for a run
-	reached map[int]presentation.Result
+	Reached map[int]presentation.Result
 	most    presentation.Result // what the gauges showed at most of the cell that runs
 	since   time.Time           // when that began, by our own clock
 }
@@ -22,47 +22,47 @@ type results struct {
 // settled is how long gauges may show what moved before a cell began: their window, and the cell's own start.
 const settled = 2 * time.Second
 
-// all are the results in the order of so many slides.
-func (rs *results) all(slides int) (all []presentation.Result) {
+// All are the results in the order of so many slides.
+func (rs *results) All(slides int) (all []presentation.Result) {
 	for i := range slides {
-		if r, ok := rs.reached[i]; ok {
+		if r, ok := rs.Reached[i]; ok {
 			all = append(all, r)
 		}
 	}
 	return all
 }
 
-// reach notes what the cells of the slides came to. A run belongs to the slide that asked for it, also where it ends
+// Reach notes what the cells of the slides came to. A run belongs to the slide that asked for it, also where it ends
 // in the next one.
-func (pr *presenter) reach(events []steps.Event) {
-	s := &pr.progress
+func (pr *Screen) Reach(events []steps.Event) {
+	s := &pr.Progress
 	for _, e := range events {
 		switch e := e.(type) {
 		case steps.CellStarted:
-			if s.slide < 0 || e.Cell != s.ran || pr.slideShows(s.slide) {
+			if s.Slide < 0 || e.Cell != s.ran || pr.slideShows(s.Slide) {
 				continue
 			}
-			if pr.results.slides == nil {
-				pr.results.slides, pr.results.reached = map[steps.RunID]int{}, map[int]presentation.Result{}
+			if pr.Results.slides == nil {
+				pr.Results.slides, pr.Results.Reached = map[steps.RunID]int{}, map[int]presentation.Result{}
 			}
-			pr.results.slides[e.Run] = s.slide
-			pr.results.most, pr.results.since = presentation.Result{}, pr.Opts.Clock.Now()
+			pr.Results.slides[e.Run] = s.Slide
+			pr.Results.most, pr.Results.since = presentation.Result{}, pr.Opts.Clock.Now()
 		case steps.CellEnded:
-			slide, ok := pr.results.slides[e.Run]
+			slide, ok := pr.Results.slides[e.Run]
 			if !ok {
 				continue
 			}
 			r := pr.resultOf(slide, e)
 			// A check next to a load, and a second visit that was cut short, take no rate away.
-			if before, again := pr.results.reached[slide]; !again || !r.Weaker(before) {
-				pr.results.reached[slide] = r
+			if before, again := pr.Results.Reached[slide]; !again || !r.Weaker(before) {
+				pr.Results.Reached[slide] = r
 			}
 		}
 	}
 }
 
 // slideShows reports whether a slide shows the results: its own cells are none of them.
-func (pr *presenter) slideShows(slide int) bool {
+func (pr *Screen) slideShows(slide int) bool {
 	for _, a := range pr.Opts.Presentation.Script.Slides[slide].Actions {
 		if a.View == presentation.Results.String() {
 			return true
@@ -71,7 +71,7 @@ func (pr *presenter) slideShows(slide int) bool {
 	return false
 }
 
-func (pr *presenter) resultOf(slide int, e steps.CellEnded) presentation.Result {
+func (pr *Screen) resultOf(slide int, e steps.CellEnded) presentation.Result {
 	scene := pr.Opts.Presentation.Script.Slides[slide]
 	r := presentation.Result{Name: scene.Title, Grade: e.Verdict.Grade, Code: e.Verdict.Code, Cell: e.Cell}
 	for _, a := range scene.Actions {
@@ -81,19 +81,19 @@ func (pr *presenter) resultOf(slide int, e steps.CellEnded) presentation.Result 
 		r.Gbps, r.TCP, r.Why = all[0].Value, all[0].Streams > 0, why(pr.Book.Rig, all[0])
 	}
 	if r.Gbps == 0 && r.Code == steps.Interrupted {
-		r.Stopped, r.Gbps, r.TCP = true, pr.results.most.Gbps, pr.results.most.TCP
+		r.Stopped, r.Gbps, r.TCP = true, pr.Results.most.Gbps, pr.Results.most.TCP
 	}
 	return r
 }
 
-// gauge notes what a slide's cell moves, in case it is stopped before it has a figure.
-func (pr *presenter) gauge() {
-	if _, ok := pr.results.slides[pr.Book.Cells[pr.Book.Running].Run]; !ok || pr.Book.Running == "" ||
-		pr.Opts.Clock.Now().Sub(pr.results.since) < settled {
+// Gauge notes what a slide's cell moves, in case it is stopped before it has a figure.
+func (pr *Screen) Gauge() {
+	if _, ok := pr.Results.slides[pr.Book.Cells[pr.Book.Running].Run]; !ok || pr.Book.Running == "" ||
+		pr.Opts.Clock.Now().Sub(pr.Results.since) < settled {
 		return
 	}
-	if gbps, ip := presentation.NewDials(pr.Book.Rig, pr.Snapshot).Moves(); gbps > pr.results.most.Gbps {
-		pr.results.most.Gbps, pr.results.most.TCP = gbps, ip
+	if gbps, ip := presentation.NewDials(pr.Book.Rig, pr.Snapshot).Moves(); gbps > pr.Results.most.Gbps {
+		pr.Results.most.Gbps, pr.Results.most.TCP = gbps, ip
 	}
 }
 

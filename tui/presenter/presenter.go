@@ -1,4 +1,6 @@
-package tui
+// Package presenter is the screen for an audience, where its script is and what its slides reached, and the presenter's
+// notes in another terminal. How numerals and bars are drawn is presentation's.
+package presenter
 
 import (
 	"strings"
@@ -12,18 +14,30 @@ import (
 	"github.com/railbench/railbench/tui/screen"
 )
 
-// presenter is the screen that an audience sees.
-type presenter struct {
+// Screen is the screen that an audience sees.
+type Screen struct {
 	*screen.Shared
 	screen.Tabled
 	foot     func() string // the last line
-	progress progress
-	results  results
+	Progress progress
+	Results  results
 
 	view presentation.View
 	held bool // loads last until they are stopped
 
 	called called
+}
+
+// New shows foot as its last line.
+func New(sh *screen.Shared, foot func() string) *Screen {
+	return &Screen{Shared: sh, foot: foot, Progress: progress{Slide: -1, Tick: tea.Tick}}
+}
+
+// Pressed ends a jump: the digit follows at once, or a load is meant by one that comes later.
+func (pr *Screen) Pressed(key string) {
+	if len(key) != 1 || key < "0" || key > "9" {
+		pr.Progress.jumping = false
+	}
 }
 
 // A load is a cell that keeps rails busy, and its key in a presentation.
@@ -47,24 +61,25 @@ func loads() []load {
 // ends it then, and its end does.
 const oneDay = "86400"
 
-func (pr *presenter) open() tea.Cmd {
+// Open shows the screen; a script that has begun goes on.
+func (pr *Screen) Open() tea.Cmd {
 	pr.Layers.Push(screen.Presenting)
 	return pr.ticks()
 }
 
-func (pr *presenter) close() tea.Cmd {
+func (pr *Screen) close() tea.Cmd {
 	pr.Layers.Drop(screen.Presenting)
 	return nil
 }
 
-func (pr *presenter) nextView() tea.Cmd {
+func (pr *Screen) nextView() tea.Cmd {
 	pr.view = pr.view.Next(len(pr.Book.Rig.Nodes))
 	pr.Notice = "numerals of the " + pr.view.String()
 	return nil
 }
 
 // views are the views that nextView goes through, for the footer.
-func (pr *presenter) views() string {
+func (pr *Screen) views() string {
 	nodes := len(pr.Book.Rig.Nodes)
 	names := []string{presentation.Halves.String()}
 	for v := presentation.Halves.Next(nodes); v != presentation.Halves; v = v.Next(nodes) {
@@ -74,20 +89,20 @@ func (pr *presenter) views() string {
 }
 
 // startLoad starts a load in place of what runs.
-func (pr *presenter) startLoad(n int) tea.Cmd {
+func (pr *Screen) startLoad(n int) tea.Cmd {
 	if pr.view == presentation.Results { // what it moves is seen
 		pr.view = presentation.Halves
 	}
 	return pr.inPlace(loads()[n].cell)
 }
 
-// loadChoices are the loads, for the palette: they stand in no part of the notebook.
-func (pr *presenter) loadChoices() (all []dialog.Choice) {
+// Choices are the loads, for the palette: they stand in no part of the notebook.
+func (pr *Screen) Choices() (all []dialog.Choice) {
 	for i, l := range loads() {
 		if c, ok := pr.Book.Tutorial.Cell(l.cell); ok {
 			all = append(all, dialog.Choice{Kind: "load", Name: c.Title + "  " + c.ID, Act: func() tea.Cmd {
 				pr.LeaveList()
-				return tea.Batch(pr.open(), pr.startLoad(i))
+				return tea.Batch(pr.Open(), pr.startLoad(i))
 			}})
 		}
 	}
@@ -96,7 +111,7 @@ func (pr *presenter) loadChoices() (all []dialog.Choice) {
 
 // inPlace runs a cell; what runs or waits is interrupted first.
 // In one call of the session, so that no other comes between the two.
-func (pr *presenter) inPlace(id string) tea.Cmd {
+func (pr *Screen) inPlace(id string) tea.Cmd {
 	if _, ok := pr.Book.Tutorial.Cell(id); !ok {
 		pr.Notice = "this runbook has no cell " + id
 		return nil
@@ -116,7 +131,7 @@ func (pr *presenter) inPlace(id string) tea.Cmd {
 
 // hold has loads go on until they are stopped, or for their own time again. It is for the next
 // one that starts.
-func (pr *presenter) hold() tea.Cmd {
+func (pr *Screen) hold() tea.Cmd {
 	pr.held = !pr.held
 	value := ""
 	pr.Notice = "loads last as long as LOAD_SECONDS says, from the next one on"
@@ -132,7 +147,7 @@ func (pr *presenter) hold() tea.Cmd {
 }
 
 // Draw is the whole screen.
-func (pr *presenter) Draw(width, height int) screen.Picture {
+func (pr *Screen) Draw(width, height int) screen.Picture {
 	names := pr.Names()
 	s := presentation.Screen{
 		Width: width, Height: height, Dials: presentation.NewDials(pr.Book.Rig, pr.Snapshot), View: pr.view,
@@ -140,7 +155,7 @@ func (pr *presenter) Draw(width, height int) screen.Picture {
 		Recorded: pr.Opts.Rig.Recorded, ASCII: pr.Opts.Terminal.ASCII, Cell: pr.shown(pr.Spinner.View() + " "),
 		Foot: pr.foot(),
 	}
-	s.Results = pr.results.all(len(pr.Opts.Presentation.Script.Slides))
+	s.Results = pr.Results.All(len(pr.Opts.Presentation.Script.Slides))
 	pr.caption(&s)
 	if alerts := pr.Alerts(); len(alerts) > 0 {
 		s.Alert, s.Warned = alerts[0].Text, alerts[0].Mild
@@ -149,7 +164,7 @@ func (pr *presenter) Draw(width, height int) screen.Picture {
 }
 
 // shown is the cell that runs or ran last, with its command. spin stands before its time.
-func (pr *presenter) shown(spin string) presentation.Cell {
+func (pr *Screen) shown(spin string) presentation.Cell {
 	id := shownCell(pr.Book)
 	c, ok := pr.Book.Tutorial.Cell(id)
 	if !ok {
@@ -187,8 +202,8 @@ func latest(book steps.Notebook) string {
 	return last
 }
 
-// mark names the cells that have begun to a recording.
-func (pr *presenter) mark(events []steps.Event) tea.Cmd {
+// Mark names the cells that have begun to a recording.
+func (pr *Screen) Mark(events []steps.Event) tea.Cmd {
 	if pr.Opts.Presentation.Mark == nil {
 		return nil
 	}
@@ -208,5 +223,38 @@ func (pr *presenter) mark(events []steps.Event) tea.Cmd {
 			mark(title)
 		}
 		return nil
+	}
+}
+
+// Bind has the keys that work on the screen for an audience.
+func (pr *Screen) Bind(everywhere screen.Chapter, run, leave func() tea.Cmd) {
+	on := screen.On
+	var starts []string
+	for _, l := range loads() {
+		starts = append(starts, l.key+": "+l.brief)
+	}
+	pr.Keys = []screen.Chapter{
+		{Title: "stage", Bindings: []screen.Binding{
+			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").
+				To(pr.nextSlide).Runs().Brief(1, "space", "next").Only(pr.scripted),
+			on("b, ←", "the scene before", "b", "left", "pgup").To(pr.previousSlide),
+			on("a", "the show goes on by itself, or waits for you again", "a").
+				To(pr.Autoplay).Runs().Brief(6, "a", "autoplay").Only(pr.scripted),
+			on("j", "jump to a scene: its digit follows", "j").To(pr.jump),
+			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
+				"1", "2", "3", "4", "5", "6", "7", "8", "9").ToNumber(pr.digit).Runs().Brief(3, "1-8", "load"),
+			on("u", "pull a cable of the simulated rig, or plug it in", "u").To(pr.pullOrPlug),
+			on("x, i", "stop what runs", "x", "i").To(pr.Interrupt).Runs().Brief(0, "x", "stop").Only(pr.Busy),
+			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").To(pr.hold),
+			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
+				To(pr.nextView).Says(4, "tab", pr.views),
+			on("enter", "run the selected cell", "enter").To(run),
+			on("0", "reset the gauges' peaks, averages and history; after j, the tenth scene", "0").
+				To(pr.zero).Runs().Brief(9, "0", "reset"),
+			on("esc", "back to the notebook, after a question: the audience sees it", "esc").
+				To(leave).Brief(5, "esc", "notebook"),
+			on("ctrl+g", "back to the notebook at once", "ctrl+g").To(pr.close),
+		}},
+		everywhere,
 	}
 }
