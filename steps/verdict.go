@@ -22,9 +22,9 @@ type Verdict struct {
 	Findings []Found `json:"findings,omitempty"`
 	// Advice is what works and could be better; it changes no grade.
 	Advice []Found `json:"advice,omitempty"`
-	// Decided is the witness whose word the grade is; empty where none spoke against it, and
-	// where nothing was measured.
-	Decided Witness `json:"decided,omitempty"`
+	// Decided is the verification stage that gave the grade; empty where none found anything, and where nothing was
+	// measured.
+	Decided Verification `json:"decided,omitempty"`
 	// All are the findings of the report that it was made of, the worst first, each with its node if it is
 	// about one. Code that folds several verdicts reads them. It is not saved.
 	All []Found `json:"-"`
@@ -105,17 +105,17 @@ func (v Verdict) Said() string {
 	return strings.Join(words, " ")
 }
 
-// A Witness is what a measured cell asks of its run, in this order. What an earlier one says
-// explains what a later one would.
-type Witness string
+// A Verification is one of the stages by which a measured cell's run is judged, in this order. What an earlier one
+// finds explains what a later one would.
+type Verification string
 
-// The witnesses.
+// The verification stages.
 const (
-	ByEnds   Witness = "ends"   // how both ends ended
-	ByOutput Witness = "output" // what they printed: whole, and of this run
-	ByBytes  Witness = "bytes"  // what every port moved
-	ByFigure Witness = "figure" // how fast it was
-	BySigns  Witness = "signs"  // what a good figure hides
+	ByEnds   Verification = "ends"   // how both ends ended
+	ByOutput Verification = "output" // what they printed: whole, and of this run
+	ByBytes  Verification = "bytes"  // what every port moved
+	ByFigure Verification = "figure" // how fast it was
+	BySigns  Verification = "signs"  // what a good figure hides
 )
 
 // A Grade is one of five.

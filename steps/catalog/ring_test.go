@@ -56,13 +56,13 @@ func judgeRing(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	t := ringTest{result: r, rep: &rep}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: r.Stages[0], Rep: &rep, Add: rep.Add}
-	if _, ok := line.Hear(&t); !ok {
+	if _, ok := line.Verify(&t); !ok {
 		return rep.Verdict()
 	}
 	return rep.Verdict(fmt.Sprintf("%s around %d nodes", registry.Gbps(t.run.Gbps), len(r.Rig.Nodes)))
 }
 
-// A ringTest is what the line of witnesses asks of a ring: all the rest it asks by itself.
+// A ringTest is what the verification stages ask of a ring; the line asks all the rest by itself.
 type ringTest struct {
 	result  steps.Result
 	rep     *registry.Report
@@ -202,7 +202,7 @@ func TestANewFamily(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil   func(*steps.Result)
 		want    steps.Grade
-		decided steps.Witness
+		decided steps.Verification
 		words   string
 	}{
 		"the way back is missing": {

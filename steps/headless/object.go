@@ -61,24 +61,24 @@ type Rail struct {
 
 // A Cell is what one cell came to.
 type Cell struct {
-	ID        string           `json:"id"`
-	Part      string           `json:"part"`
-	Title     string           `json:"title"`
-	Verdict   steps.Grade      `json:"verdict"`
-	Reason    string           `json:"reason"`
-	Code      steps.Code       `json:"code,omitempty"`
-	Codes     []steps.Code     `json:"codes,omitempty"`
-	Decided   steps.Witness    `json:"decided,omitempty"`
-	Findings  []steps.Found    `json:"findings,omitempty"`
-	Advice    []steps.Found    `json:"advice,omitempty"`
-	Evidence  []steps.Evidence `json:"evidence"`
-	Figures   []steps.Figure   `json:"figures"`
-	Exit      *int             `json:"exit"` // null where nothing ran
-	ElapsedMS int64            `json:"elapsedMS"`
-	Rails     []Bytes          `json:"rails"`
-	Tables    []steps.Table    `json:"tables,omitempty"`
-	Charts    []steps.Chart    `json:"charts,omitempty"`
-	Log       string           `json:"log,omitempty"`
+	ID        string             `json:"id"`
+	Part      string             `json:"part"`
+	Title     string             `json:"title"`
+	Verdict   steps.Grade        `json:"verdict"`
+	Reason    string             `json:"reason"`
+	Code      steps.Code         `json:"code,omitempty"`
+	Codes     []steps.Code       `json:"codes,omitempty"`
+	Decided   steps.Verification `json:"decided,omitempty"`
+	Findings  []steps.Found      `json:"findings,omitempty"`
+	Advice    []steps.Found      `json:"advice,omitempty"`
+	Evidence  []steps.Evidence   `json:"evidence"`
+	Figures   []steps.Figure     `json:"figures"`
+	Exit      *int               `json:"exit"` // null where nothing ran
+	ElapsedMS int64              `json:"elapsedMS"`
+	Rails     []Bytes            `json:"rails"`
+	Tables    []steps.Table      `json:"tables,omitempty"`
+	Charts    []steps.Chart      `json:"charts,omitempty"`
+	Log       string             `json:"log,omitempty"`
 }
 
 // Bytes are what a rail carried while a cell ran.

@@ -2,7 +2,7 @@
 // its answer becomes a steps.Node, and which rails lead from one node to the other.
 //
 // It runs nothing itself, and it judges nothing: whether what was found is as it
-// should be is the families' to say, and what hardware can do theory's.
+// should be is for the families to say, and what hardware can do is in steps/limits.
 package probe
 
 import (

@@ -46,8 +46,8 @@ type Finding struct {
 	Dev  string
 	// node is the one that it is about; empty for both or none.
 	Node string
-	// Witness is who says it; empty where nothing was measured.
-	Witness steps.Witness
+	// By is the verification stage that found it; empty where nothing was measured.
+	By steps.Verification
 	// ByHand says that the check's fix does nothing for it.
 	ByHand bool
 	// like is the text without its node, and onNode says that it names it as "on NODE": then findings of several nodes
@@ -86,11 +86,11 @@ type Report struct {
 	Evidence []steps.Evidence
 	Figures  []steps.Figure
 	advice   []Finding
-	hears    steps.Witness
+	during   steps.Verification
 }
 
-// Hear says whose word the findings are that are added from here on.
-func (r *Report) Hear(w steps.Witness) { r.hears = w }
+// During says by which verification stage the findings are that are added from here on.
+func (r *Report) During(v steps.Verification) { r.during = v }
 
 // Measured adds a figure for other cells to read.
 func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
@@ -169,7 +169,7 @@ func (r *Report) Decide(names ...string) {
 
 // Note adds a finding as it is, once: what both ends say alike is one thing.
 func (r *Report) Note(f Finding) {
-	f.Witness = cmp.Or(f.Witness, r.hears)
+	f.By = cmp.Or(f.By, r.during)
 	if !slices.ContainsFunc(r.Findings, func(g Finding) bool { g.names = f.names; return g == f }) {
 		r.Findings = append(r.Findings, f)
 	}
@@ -236,7 +236,7 @@ func (r *Report) ofRails() []Finding {
 	for _, f := range r.Findings {
 		var rails, names []string
 		for _, g := range r.Findings {
-			if g.Rail > 0 && g.Grade == f.Grade && g.Code == f.Code && g.Text == f.Text && g.Witness == f.Witness {
+			if g.Rail > 0 && g.Grade == f.Grade && g.Code == f.Code && g.Text == f.Text && g.By == f.By {
 				rails, names = append(rails, fmt.Sprint(g.Rail)), append(names, g.names)
 			}
 		}
@@ -312,7 +312,7 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		v.Grade = v.Grade.Worst(f.Grade)
 		byHand = byHand && (f.ByHand || f.Grade <= steps.Pass)
 		if i == 0 && f.Grade > steps.Pass { // the worst stand first
-			v.Decided = f.Witness
+			v.Decided = f.By
 		}
 		texts = append(texts, f.Text)
 	}

@@ -2,7 +2,7 @@
 // good it is: how both ends ended, what they printed, what every port moved, the figure, and
 // the signs that a good figure hides. Line asks for them in that order; the other files have
 // what tests share at one of the stages. What is right for a tool is its family's, what the
-// ports had to carry wire's, and what hardware can do theory's.
+// ports had to carry is in steps/traffic, and what hardware can do in steps/limits.
 package verify
 
 import (
@@ -145,7 +145,7 @@ func RailsApart(medians []float64, rails []int, rep *registry.Report) {
 	}
 	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
 	if medians[worst] > limits.RailsApart.Value()*medians[best] {
-		rep.Hear(steps.ByFigure)
+		rep.During(steps.ByFigure)
 		rep.Add(steps.RailsApart, steps.Warn,
 			"rail %d takes %s and rail %d %s, but rails of one rig should be alike. "+
 				"Compare routes and other traffic", rails[worst], registry.Microseconds(medians[worst]), rails[best],

@@ -46,7 +46,7 @@ func EveryRail(c steps.Cell, r steps.Result, rep *registry.Report) {
 	for _, s := range r.Stages {
 		times[s.Pair]++
 	}
-	rep.Hear(steps.ByEnds)
+	rep.During(steps.ByEnds)
 	for i := range r.Rig.Pairs {
 		switch {
 		case times[i] == 0:
@@ -57,11 +57,11 @@ func EveryRail(c steps.Cell, r steps.Result, rep *registry.Report) {
 	}
 }
 
-// Hear asks the witnesses in their order. ok is false where one of the first two leaves nothing
-// to be measured; the others are all heard.
-func (l Line) Hear(t Test) (account traffic.Accounted, ok bool) {
-	defer l.Rep.Hear("")
-	l.Rep.Hear(steps.ByEnds)
+// Verify runs the stages in their order. ok is false where one of the first two leaves nothing to be measured; of the
+// others each is run.
+func (l Line) Verify(t Test) (account traffic.Accounted, ok bool) {
+	defer l.Rep.During("")
+	l.Rep.During(steps.ByEnds)
 	if f, known := First(l.Rig, l.Stage, l.Ports...); known {
 		l.Add(f.Code, f.Grade, "%s", f.Text)
 		return account, false
@@ -69,7 +69,7 @@ func (l Line) Hear(t Test) (account traffic.Accounted, ok bool) {
 	if !t.Ends() {
 		return account, false
 	}
-	l.Rep.Hear(steps.ByOutput)
+	l.Rep.During(steps.ByOutput)
 	if !l.whole() || !t.Output() {
 		// A tool may come back after its link did, and then print figures that its options do not lead to.
 		if f, down := wentDown(l.Rig, l.Stage, l.Ports); down {
@@ -77,12 +77,12 @@ func (l Line) Hear(t Test) (account traffic.Accounted, ok bool) {
 		}
 		return account, false
 	}
-	l.Rep.Hear(steps.ByBytes)
+	l.Rep.During(steps.ByBytes)
 	account = traffic.Account(l.Rig, l.Stage.Bytes, t.Flows()...)
 	account.Tell(l.Rep, l.Add)
-	l.Rep.Hear(steps.ByFigure)
+	l.Rep.During(steps.ByFigure)
 	t.Figure(account)
-	l.Rep.Hear(steps.BySigns)
+	l.Rep.During(steps.BySigns)
 	account.Signs(l.Add)
 	l.links(slices.ContainsFunc(account.Loads, func(load traffic.Load) bool { return load.Traffic == traffic.RDMA }))
 	t.Signs()

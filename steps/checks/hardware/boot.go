@@ -11,7 +11,7 @@ import (
 )
 
 // judgeLastBoot: the boot before this one ended with a shutdown.
-// Two witnesses, as each may be missing: the journal of earlier boots is kept in /var/log/journal
+// Two sources, as each may be missing: the journal of earlier boots is kept in /var/log/journal
 // alone and read by some users alone, and last needs a wtmp, which not every system writes. One
 // that has a shutdown is enough.
 func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {

@@ -82,14 +82,14 @@ func judgeCollective(c steps.Cell, r steps.Result) steps.Verdict {
 	t := collective{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	// The launcher ends as a process of it did on any node: only its words say which.
 	if s := r.Stages[0]; s.Restarted == nil && len(s.Outputs) == 1 && s.Outputs[0].Ran && !s.Outputs[0].Exit.OK() {
-		rep.Hear(steps.ByEnds)
+		rep.During(steps.ByEnds)
 		if explain(r.Rig, s.Outputs[0], lostCauses, &rep) {
 			return rep.Verdict()
 		}
-		rep.Hear("")
+		rep.During("")
 	}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
-	_, ok := line.Hear(&t)
+	_, ok := line.Verify(&t)
 	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}

@@ -485,7 +485,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	rt.CheckPorts(r.Rig, &rep)
 	t := transferTest{readTest: readTest{cell: c, result: r, stage: s, route: rt, rep: &rep, add: rep.Add}}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
-	account, ok := line.Hear(&t)
+	account, ok := line.Verify(&t)
 	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}
@@ -816,7 +816,7 @@ func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Me
 	add := func(code steps.Code, g steps.Grade, format string, args ...any) { rep.On(m, code, g, format, args...) }
 	t := latencyTest{readTest{cell: c, result: r, stage: s, route: rt, rep: rep, add: add}}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
-	account, ok := line.Hear(&t)
+	account, ok := line.Verify(&t)
 	if ok && account.OK() {
 		*carried++
 	}

@@ -83,7 +83,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	rt.CheckPorts(r.Rig, &rep)
 	t := ucxTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
-	account, ok := line.Hear(&t)
+	account, ok := line.Verify(&t)
 	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/railbench/railbench/steps/verify"
 )
 
-// A railTest is one stage of a test over one rail: the first two witnesses of the line, which
+// A railTest is one stage of a test over one rail: the first two verification stages, which
 // bandwidth and latency have in common.
 type railTest struct {
 	registry.Measurement
@@ -440,7 +440,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 			continue
 		}
 		t := bandwidthTest{railTest: one, memory: w.memory, rates: others}
-		account, ok := t.line().Hear(&t)
+		account, ok := t.line().Verify(&t)
 		if !ok {
 			unmeasured = append(unmeasured, fmt.Sprint(t.No))
 			continue
@@ -480,7 +480,7 @@ func ratesApart(rig steps.Rig, all []traffic.Rate, rep *registry.Report) {
 			continue
 		}
 		c := traffic.LikelyCause(rig, m, all...)
-		rep.Hear(steps.ByFigure)
+		rep.During(steps.ByFigure)
 		rep.On(m.Measurement, c.Code, steps.Warn, "%s. %s", registry.Gbps(m.Gbps), c.Text)
 		otherSigns(c, rep)
 		if c.Code != steps.RailsApart {

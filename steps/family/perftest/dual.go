@@ -158,7 +158,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 		})
 	}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
-	if _, ok := line.Hear(&t); !ok {
+	if _, ok := line.Verify(&t); !ok {
 		return rep.Verdict()
 	}
 	v := rep.Verdict(t.texts...)
@@ -200,8 +200,8 @@ func (t *couplesTest) want() []string {
 	return names
 }
 
-// Ends asks for the client before the server: where a test failed, the server was ended because of that, and is not a
-// witness.
+// Ends asks for the client before the server: where a test failed, the server was ended because of that, and says
+// nothing about it.
 func (t *couplesTest) Ends() bool {
 	rep := t.rep
 	if t.stage.Err != "" {
@@ -510,9 +510,9 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no range",
 	}
 	if why != "" {
-		rep.Hear(steps.ByBytes)
+		rep.During(steps.ByBytes)
 		rep.Add(steps.NotTogether, steps.Inconclusive, "%s together: %s", name, why)
-		rep.Hear(steps.ByFigure)
+		rep.During(steps.ByFigure)
 	} else {
 		f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 			rep.Add(code, g, "%s together: "+format, append([]any{registry.Capital(name)}, args...)...)

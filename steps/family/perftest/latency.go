@@ -31,7 +31,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		t := latencyTest{railTest: one}
-		account, ok := t.line().Hear(&t)
+		account, ok := t.line().Verify(&t)
 		if !ok {
 			continue
 		}

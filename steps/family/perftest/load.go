@@ -109,7 +109,7 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	l := loadRun{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
-	line.Hear(&l)
+	line.Verify(&l)
 	return rep.Verdict(l.lead)
 }
 

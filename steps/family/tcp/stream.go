@@ -36,7 +36,7 @@ func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
 	over := registry.Plural(len(t.numbers), "rail ", "rails ") + registry.And(texts(t.numbers))
 	checkPathLinks(r.Rig, t.path, &rep)
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
-	account, ok := line.Hear(&t)
+	account, ok := line.Verify(&t)
 	if !ok {
 		return rep.Verdict()
 	}

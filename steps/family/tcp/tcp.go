@@ -54,7 +54,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	checkPathLinks(r.Rig, path, &rep)
 	t := tcpTest{cell: c, result: r, stage: r.Stages[0], path: path, rep: &rep}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
-	account, ok := line.Hear(&t)
+	account, ok := line.Verify(&t)
 	if !ok {
 		// A bond at one end only is why nothing came of it; where there is a figure, it is a
 		// warning: some connections get through, and the next one may not.
