@@ -7,19 +7,15 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/plain"
 	"github.com/railbench/railbench/tui/screen"
-	"github.com/railbench/railbench/tui/theme"
 )
 
 const docsIndex = "README"
@@ -44,9 +40,6 @@ func pages() []screen.Doc {
 	}
 	return all
 }
-
-// docWidth is that of a page in a file or a pipe, and the most on a terminal.
-const docWidth = 80
 
 func docsCommand() *cobra.Command {
 	return &cobra.Command{
@@ -95,11 +88,10 @@ func readPage(cmd *cobra.Command, text string) error {
 	out := cmd.OutOrStdout()
 	f := terminal(out)
 	if f == nil {
-		return writePage(out, plainPage(text))
+		return writePage(out, plain.Page(text, 0))
 	}
-	width := min(cmp.Or(columns(out), docWidth), docWidth)
-	lines := cells.Prose(text, theme.New(true, colorprofile.ASCII), width)
-	styled := strings.Join(trimmed(lines), "\n") + "\n"
+	width := cmp.Or(columns(out), plain.PageWidth)
+	styled := plain.Page(text, width)
 	pager, err := console.PagerCommand()
 	if err != nil {
 		return writePage(f, styled) // a terminal scrolls, too
@@ -120,17 +112,4 @@ func writePage(out io.Writer, text string) error {
 		return unwritten(fmt.Errorf("write the page: %w", err))
 	}
 	return nil
-}
-
-// plainPage is a page as text without any style.
-func plainPage(text string) string {
-	return ansi.Strip(strings.Join(trimmed(cells.Prose(text, theme.New(true, colorprofile.NoTTY), docWidth)), "\n")) + "\n"
-}
-
-func trimmed(lines []string) []string {
-	lines = slices.Clone(lines)
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
-	}
-	return lines
 }

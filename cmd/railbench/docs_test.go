@@ -221,8 +221,8 @@ func TestDocsFitATerminal(t *testing.T) {
 		if path == readmePath {
 			continue // GitHub's
 		}
-		for line := range strings.Lines(plainPage(text)) {
-			if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > docWidth {
+		for line := range strings.Lines(plain.Page(text, 0)) {
+			if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > plain.PageWidth {
 				t.Errorf("%s: %d columns: %s", path, w, line)
 			}
 		}
@@ -233,8 +233,8 @@ func TestDocsFitATerminal(t *testing.T) {
 			if ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]; len(ticks) >= 3 && (!fenced || ticks == opened) {
 				fenced, opened = !fenced, ticks
 			}
-			if w := ansi.StringWidth(line); fenced && w > docWidth-4 {
-				t.Errorf("%s: a line of an example is broken at %d columns: %s", path, docWidth, line)
+			if w := ansi.StringWidth(line); fenced && w > plain.PageWidth-4 {
+				t.Errorf("%s: a line of an example is broken at %d columns: %s", path, plain.PageWidth, line)
 			}
 			if !fenced && regexp.MustCompile(`\| *\|`).MatchString(strings.ReplaceAll(line, `\|`, "")) {
 				t.Errorf("%s: an empty cell: %s", path, line)

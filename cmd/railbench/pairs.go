@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/headless"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -107,7 +103,7 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	if p.Known, err = f.known(); err != nil {
+	if p.Known, err = pairs.Known(f.save); err != nil {
 		return usage(err)
 	}
 	b.tellWaits(errs)
@@ -138,7 +134,7 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 
 // result keeps and prints a matrix.
 func (f pairsFlags) result(out io.Writer, m *pairs.Matrix) error {
-	if err := f.keep(m); err != nil {
+	if err := m.Keep(f.save, version()); err != nil {
 		return unwritten(err)
 	}
 	return f.print(out, m)
@@ -198,7 +194,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 	}
 	p.Measured = func(m *pairs.Matrix, at pairs.Progress) error {
 		sanitize.Fprintf(errs, "%s\n", at)
-		return f.keep(m)
+		return m.Keep(f.save, version())
 	}
 	m, err := s.Pairs(ctx, p)
 	if m == nil && err != nil {
@@ -221,44 +217,9 @@ func agreed(ctx context.Context, confirm session.Confirmer) error {
 	return nil
 }
 
-// known is what an earlier run has measured; nil where there was none.
-func (f pairsFlags) known() (*pairs.Matrix, error) {
-	if f.save == "" {
-		return nil, nil
-	}
-	file, err := safefile.Open(f.save, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, safefile.Mine(f.save)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	m, err := pairs.Read(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.save, err)
-	}
-	return m, nil
-}
-
-// keep saves what was measured until now, where it is to be.
-func (f pairsFlags) keep(m *pairs.Matrix) error {
-	if f.save == "" {
-		return nil
-	}
-	text, err := m.JSON(version())
-	if err == nil {
-		err = safefile.Replace(f.save, text, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the matrix in %s: %w", f.save, err)
-	}
-	return nil
-}
-
 // print writes the matrix wherever it is asked for.
 func (f pairsFlags) print(out io.Writer, m *pairs.Matrix) error {
-	if err := f.out.save(m); err != nil {
+	if err := m.Export(f.out.csv, f.out.html); err != nil {
 		return unwritten(err)
 	}
 	if !f.json {
@@ -277,42 +238,10 @@ func (f pairsFlags) print(out io.Writer, m *pairs.Matrix) error {
 	return nil
 }
 
-func (f pairsFiles) save(m *pairs.Matrix) error {
-	if f.csv != "" {
-		text, err := m.CSV()
-		if err == nil {
-			err = safefile.Replace(f.csv, text, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("write %s: %w", f.csv, err)
-		}
-	}
-	if f.html != "" {
-		if err := safefile.Replace(f.html, m.HTML(), 0o644); err != nil {
-			return fmt.Errorf("write %s: %w", f.html, err)
-		}
-	}
-	return nil
-}
-
 // showPairs prints the maps, the causes and the verdict, which comes last, where a terminal shows it.
 func showPairs(out io.Writer, m *pairs.Matrix) error {
 	width := columns(out) // in a pipe or a file a sentence stays one line
 	return plain.Pairs(out, m, cmp.Or(width, 80), cmp.Or(width, math.MaxInt))
-}
-
-// readPairs reads a saved matrix that a user names.
-func readPairs(path string) (*pairs.Matrix, error) {
-	file, err := safefile.Named(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	m, err := pairs.Read(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return m, nil
 }
 
 func pairsShowCommand() *cobra.Command {
@@ -326,7 +255,7 @@ func pairsShowCommand() *cobra.Command {
 			if err := writable(cmd.Flags(), "csv", "html"); err != nil {
 				return usage(err)
 			}
-			m, err := readPairs(args[0])
+			m, err := pairs.Open(args[0])
 			if err != nil {
 				return usage(err)
 			}
@@ -356,7 +285,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't co
 			}
 			var both [2]*pairs.Matrix
 			for i, path := range args {
-				if both[i], err = readPairs(path); err != nil {
+				if both[i], err = pairs.Open(path); err != nil {
 					return usage(err)
 				}
 			}

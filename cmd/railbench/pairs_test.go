@@ -407,7 +407,7 @@ func TestPairsOnNarrowTerminals(t *testing.T) {
 	if code := Main(args, strings.NewReader(""), io.Discard, io.Discard); code != exitFail {
 		t.Fatalf("exit %d", code)
 	}
-	m, err := readPairs(file)
+	m, err := pairs.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
