@@ -68,7 +68,7 @@ func (ce *cellEdits) undoEdit() tea.Cmd {
 	cmd := ce.put(last)
 	for _, c := range ce.notebook.open().Cells {
 		if !slices.ContainsFunc(had, func(x steps.Cell) bool { return x.ID == c.ID }) {
-			ce.notebook.show(c.ID)
+			ce.notebook.Show(c.ID)
 		}
 	}
 	return cmd
@@ -92,7 +92,7 @@ func (ce *cellEdits) insert(after int) tea.Cmd {
 	if ce.Opts.ReadOnly != "" {
 		return cmd
 	}
-	ce.notebook.show(c.ID)
+	ce.notebook.Show(c.ID)
 	ce.notebook.editor.editRole(c, 0)
 	return cmd
 }
@@ -113,7 +113,7 @@ func (ce *cellEdits) scratchID() string {
 
 // remove takes the selected cell away at the second d. One of the built-in tutorial is hidden, and keeps its result.
 func (ce *cellEdits) remove() tea.Cmd {
-	c, ok := ce.notebook.selected()
+	c, ok := ce.notebook.Selected()
 	switch {
 	case !ok:
 		return nil
@@ -176,7 +176,7 @@ func (ce *cellEdits) takeAway(c steps.Cell) tea.Cmd {
 
 // copyCell keeps the selected cell for v.
 func (ce *cellEdits) copyCell() tea.Cmd {
-	c, ok := ce.notebook.selected()
+	c, ok := ce.notebook.Selected()
 	if !ok {
 		ce.Notice = "select a cell to copy it"
 		return nil
@@ -187,7 +187,7 @@ func (ce *cellEdits) copyCell() tea.Cmd {
 
 // cut takes the selected cell away, for v.
 func (ce *cellEdits) cut() tea.Cmd {
-	c, ok := ce.notebook.selected()
+	c, ok := ce.notebook.Selected()
 	switch {
 	case !ok:
 		ce.Notice = "select a cell to cut it"
@@ -223,7 +223,7 @@ func (ce *cellEdits) pasteCell(after int) tea.Cmd {
 		c.ID, c.Scratch = ce.scratchID(), true
 	}
 	cmd := ce.putIn(part, c, after)
-	ce.notebook.show(c.ID)
+	ce.notebook.Show(c.ID)
 	return cmd
 }
 
@@ -263,7 +263,7 @@ func (ce *cellEdits) cyclePlace() tea.Cmd {
 // scratch changes the selected cell where it is the user's own: the tutorial's say where
 // they run.
 func (ce *cellEdits) scratch(edit func(*steps.Cell)) tea.Cmd {
-	c, ok := ce.notebook.selected()
+	c, ok := ce.notebook.Selected()
 	if !ok || !c.Scratch {
 		ce.Notice = "only a scratch cell can do that: a and b add one"
 		return nil

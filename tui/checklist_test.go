@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/checklist"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -83,7 +84,7 @@ func TestChecklist(t *testing.T) {
 		Verdict: steps.Verdict{Grade: steps.Fail, Reason: "Only 8 MiB can be locked on spark-01."},
 	})
 	s.tell(steps.CellEnded{Run: 2, Cell: "gid-index", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
-	if c, _ := s.list.check(); c.ID != "memlock" {
+	if c, _ := s.list.Check(); c.ID != "memlock" {
 		t.Errorf("%s is selected after the survey, want the worst finding", c.ID)
 	}
 	s.sees("1 FAIL", "2 PASS", "1 not run", "Only 8 MiB can be locked on spark-01.", "Why Locked memory matters.")
@@ -100,11 +101,11 @@ func TestSurveyLeavesTheUserAlone(t *testing.T) {
 	s.press("C", "A", "j")
 	s.tell(queued("memlock")...)
 	s.ends(1, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "no"})
-	if c, _ := s.list.check(); c.ID != "gid-index" {
+	if c, _ := s.list.Check(); c.ID != "gid-index" {
 		t.Errorf("%s is selected", c.ID)
 	}
 	s.press("n")
-	if c, _ := s.list.check(); c.ID != "memlock" {
+	if c, _ := s.list.Check(); c.ID != "memlock" {
 		t.Errorf("n selected %s", c.ID)
 	}
 }
@@ -145,7 +146,7 @@ func TestChecksRunAgainAfterAFix(t *testing.T) {
 		s.asked("run fix-mtu mtu-equal")
 		s.Model.Book = s.Book.Apply(steps.CellStarted{Run: 3, Cell: "fix-mtu", At: s.now})
 		// What comes of it waits for events, too, so the call is run by itself.
-		if cmd := s.list.recheck(steps.CellEnded{
+		if cmd := s.list.Recheck(steps.CellEnded{
 			Run: 3, Cell: "fix-mtu", At: s.now, Verdict: steps.Verdict{Grade: c.fix, Reason: name},
 		}); cmd != nil {
 			s.Update(cmd())
@@ -172,9 +173,9 @@ func TestSymptoms(t *testing.T) {
 	s.press("enter")
 	s.sees("Locked memory")
 	s.asked()
-	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxSymptom)})
-	if len(s.list.words.Text()) > maxSymptom {
-		t.Errorf("%d bytes are kept of a paste", len(s.list.words.Text()))
+	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*checklist.MaxSymptom)})
+	if len(s.list.Words.Text()) > checklist.MaxSymptom {
+		t.Errorf("%d bytes are kept of a paste", len(s.list.Words.Text()))
 	}
 }
 
@@ -208,7 +209,7 @@ func TestWhy(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.press("w")
 	s.sees("it looks for what could explain a FAIL")
-	s.notebook.show("ib-write-bw")
+	s.notebook.Show("ib-write-bw")
 	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 		steps.CellPrinted{
 			Run: 1, Cell: "ib-write-bw",
@@ -224,7 +225,7 @@ func TestWhy(t *testing.T) {
 	warned := state
 	warned.Verdict.Grade = steps.Warn
 	s.Book.Cells["ib-write-bw"] = warned
-	if !s.list.explainable() {
+	if !s.list.Explainable() {
 		t.Error("w works on a WARN, and the footer does not offer it")
 	}
 	s.Book.Cells["ib-write-bw"] = state
@@ -317,7 +318,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.tell(queued("mtu-equal")...)
 	s.ends(2, "gid-index", steps.Verdict{Grade: steps.Pass, Reason: "Fine."})
 	s.ends(3, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "They differ."})
-	if c, _ := s.list.check(); c.ID != "mtu-equal" || s.list.checks()[0].ID != "mtu-equal" {
+	if c, _ := s.list.Check(); c.ID != "mtu-equal" || s.list.Checks()[0].ID != "mtu-equal" {
 		t.Errorf("%s is selected", c.ID)
 	}
 	s.sees("f fixes it, and runs \"Bandwidth of one rail\" again", "They differ.")
@@ -328,7 +329,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.ends(5, "mtu-equal", steps.Verdict{Grade: steps.Pass})
 	s.ends(6, "ib-write-bw", steps.Verdict{Grade: steps.Pass, Reason: "92.5 Gb/s."})
 	s.sees("after the fix: PASS", "92.5 Gb/s.", "[6]")
-	if c, _ := s.notebook.selected(); c.ID != "ib-write-bw" || s.Layers.Has(screen.Checklist) {
+	if c, _ := s.notebook.Selected(); c.ID != "ib-write-bw" || s.Layers.Has(screen.Checklist) {
 		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.Layers.Has(screen.Checklist))
 	}
 }

@@ -218,7 +218,7 @@ func TestCopyFromTheChecklist(t *testing.T) {
 	s.press("C")
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "The MTUs differ."})
 	for range 3 {
-		if c, _ := s.list.check(); c.ID == "mtu-equal" {
+		if c, _ := s.list.Check(); c.ID == "mtu-equal" {
 			break
 		}
 		s.press("j")

@@ -107,7 +107,7 @@ func TestEditTheOtherScript(t *testing.T) {
 	tt := sampleTutorial()
 	tt.Parts[3].Cells[0].Roles[1].Script = "if true; then\n\tib_write_bw \\\n\t\t-F\nfi\n"
 	s := newScreen(t, tt, 100, 40)
-	s.notebook.show("ib-write-bw")
+	s.notebook.Show("ib-write-bw")
 	s.press("E")
 	s.sees("server")
 	s.press("ctrl+t")
@@ -130,7 +130,7 @@ func TestScratchCells(t *testing.T) {
 	s.types("uptime")
 	s.press("ctrl+r")
 	s.asked("edit gids: gids scratch-1", "edit gids: gids scratch-1", "run scratch-1")
-	s.notebook.show("scratch-1")
+	s.notebook.Show("scratch-1")
 	if got := s.script("scratch-1"); got != "uptime\n" {
 		t.Errorf("the script is %q", got)
 	}
@@ -151,7 +151,7 @@ func TestScratchCells(t *testing.T) {
 	s.fake.took()
 	s.press("enter") // a note has nothing to run
 	s.asked()
-	s.notebook.show("scratch-1")
+	s.notebook.Show("scratch-1")
 	s.press("m")
 	if s.script("scratch-1") != "uptime\n" {
 		t.Error("the note is no script again")
@@ -170,7 +170,7 @@ func TestScratchCells(t *testing.T) {
 	if len(ids()) != 3 {
 		t.Error("d, something else and d removed a cell")
 	}
-	s.notebook.show("scratch-2")
+	s.notebook.Show("scratch-2")
 	s.press("e", "d", "d", "d")
 	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-1"}) {
 		t.Errorf("after d d: %q", got)
@@ -179,7 +179,7 @@ func TestScratchCells(t *testing.T) {
 	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-2", "scratch-1"}) {
 		t.Errorf("after z: %q", got)
 	}
-	s.notebook.show("gids")
+	s.notebook.Show("gids")
 	s.press("m")
 	s.sees("only a scratch cell")
 }
@@ -252,7 +252,7 @@ func TestRestart(t *testing.T) {
 func TestTrust(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	s.press("3")
-	c, ok := s.Model.notebook.selected()
+	c, ok := s.Model.notebook.Selected()
 	if !ok {
 		t.Fatal("no cell is selected")
 	}
@@ -372,16 +372,16 @@ func TestCutCopyAndPaste(t *testing.T) {
 	s.asked("edit devices: interfaces rail-map")
 	s.press("end", "v")
 	s.asked("edit devices: interfaces rail-map devices")
-	if c, _ := s.notebook.selected(); c.ID != "devices" || c.Scratch {
+	if c, _ := s.notebook.Selected(); c.ID != "devices" || c.Scratch {
 		t.Errorf("%+v is selected", c)
 	}
 	s.press("c", "V")
 	s.asked("edit devices: interfaces rail-map scratch-1 devices")
-	if c, _ := s.notebook.selected(); c.ID != "scratch-1" || !c.Scratch || c.Roles[0].Script != s.script("devices") {
+	if c, _ := s.notebook.Selected(); c.ID != "scratch-1" || !c.Scratch || c.Roles[0].Script != s.script("devices") {
 		t.Errorf("the copy is %+v", c)
 	}
 	s.press("home", "j", "d", "d", "end", "z")
-	if c, _ := s.notebook.selected(); c.ID != "interfaces" {
+	if c, _ := s.notebook.Selected(); c.ID != "interfaces" {
 		t.Errorf("after z %s is selected", c.ID)
 	}
 }
@@ -393,7 +393,7 @@ func TestEditRunAndGoOn(t *testing.T) {
 	s.types("true; ")
 	s.press("shift+enter")
 	s.asked("edit devices: interfaces devices rail-map", "run interfaces")
-	if c, _ := s.notebook.selected(); c.ID != "devices" || s.Layers.Has(screen.Editor) {
+	if c, _ := s.notebook.Selected(); c.ID != "devices" || s.Layers.Has(screen.Editor) {
 		t.Errorf("%s is selected", c.ID)
 	}
 }

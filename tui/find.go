@@ -11,6 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/find"
+	"github.com/railbench/railbench/tui/output"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -23,7 +24,7 @@ type finder struct {
 	*screen.Shared
 	screen.Tabled
 	notebook *notebook
-	output   *output
+	output   *output.Layer
 	lookup   lookup
 }
 
@@ -272,7 +273,7 @@ func (fi *finder) finding() bool { return fi.lookup.words.Text != "" }
 func (fi *finder) openFound() tea.Cmd {
 	cmd := fi.notebook.openOutput()
 	if fi.Layers.Has(screen.Output) && fi.finding() {
-		fi.output.lookFor(fi.lookup.words.Text)
+		fi.output.LookFor(fi.lookup.words.Text)
 	}
 	return cmd
 }

@@ -38,9 +38,9 @@ func (m *Model) toggleGauges() tea.Cmd {
 	case screen.Notebook:
 		return m.notebook.home()
 	case screen.Checklist:
-		return m.list.nextCheck(-len(m.list.checks()))
+		return m.list.Next(-len(m.list.Checks()))
 	case screen.Output:
-		return m.output.pageFirst()
+		return m.output.First()
 	default:
 		return nil
 	}
@@ -68,7 +68,7 @@ func (gs *gaugesScreen) Draw(width, height int) screen.Picture {
 func (gs *gaugesScreen) caption() string {
 	k := gs.Styles
 	id := gs.Book.Running
-	if c, ok := gs.notebook.selected(); ok && id == "" {
+	if c, ok := gs.notebook.Selected(); ok && id == "" {
 		id = c.ID
 	}
 	c, ok := gs.Book.Tutorial.Cell(id)

@@ -8,8 +8,9 @@ import (
 
 // bind gives each layer the table of its keys. Keys, footer, help and the page about keys all come from these.
 func (m *Model) bind() {
-	m.notebook.Keys, m.finder.Keys, m.list.Keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
-	m.output.Keys, m.editor.Keys = m.outputKeys(), m.editorKeys()
+	m.notebook.Keys, m.finder.Keys, m.editor.Keys = m.notebookKeys(), m.findKeys(), m.editorKeys()
+	m.list.Bind(m.common())
+	m.output.Bind(m.common())
 	m.gauges.Keys = m.gaugeKeys()
 	m.presenter.Bind(m.everywhere(), m.notebook.run, m.quit.Leave)
 	m.docs.Bind(m.everywhere())
@@ -33,7 +34,7 @@ func KeyTables() []KeyTable {
 		{"notebook", m.notebook.Keys},
 		{"search", m.finder.Keys},
 		{"checklist", m.list.Keys},
-		{"output", slices.Concat(m.output.Keys, m.output.searchKeys())},
+		{"output", slices.Concat(m.output.Keys, m.output.SearchKeys())},
 		{"editor", m.editor.Keys},
 		{"gauges", m.gauges.Keys},
 		{"stage", m.presenter.Keys},

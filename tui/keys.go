@@ -42,11 +42,11 @@ func (m *Model) notebookKeys() []screen.Chapter {
 				"p").
 				To(m.notebook.openForm).Runs().Brief(11, "p", "parameters").Unlike("p opens the palette: here : does"),
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
-				To(m.list.explain).Runs().Brief(1, "w", "why?").Only(m.list.explainable),
+				To(m.list.Explain).Runs().Brief(1, "w", "why?").Only(m.list.Explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
 				To(m.links.Open).Runs().Brief(6, "L", "link").Only(m.Linkable).Unlike("L numbers the lines"),
 			on("C", "the checklist: what is wrong with this rig?", "C").
-				To(m.list.openChecklist).Brief(6, "C", "checklist"),
+				To(m.list.Open).Brief(6, "C", "checklist"),
 		}},
 		{Title: "move", Bindings: []screen.Binding{
 			on("↓, j", "next cell", "down", "j").To(m.notebook.down).Brief(5, "↑↓", "move"),
@@ -120,92 +120,6 @@ func (m *Model) notebookKeys() []screen.Chapter {
 	}
 }
 
-// checklistKeys work while the checklist is on the screen.
-func (m *Model) checklistKeys() []screen.Chapter {
-	return []screen.Chapter{
-		{Title: "checklist", Bindings: []screen.Binding{
-			on("A", "check everything, or all that is shown", "A").To(m.list.checkAll).Runs().Brief(1, "A", "check all"),
-			on("enter, space", "run the selected check", "enter", "space").
-				To(m.list.runCheck).Runs().Brief(3, "enter", "check"),
-			on("f", "fix what it found, and check again: shown and asked first", "f").
-				To(m.list.fix).Runs().Brief(2, "f", "fix").Only(m.list.fixable),
-			on("p", "the parameters that the selected check or its fix reads", "p").To(m.list.openCheckForm),
-			on("h", "in a drill: a hint, which costs points", "h").
-				To(m.drill.hint).Runs().Brief(1, "h", "hint").Only(m.drill.drilling),
-			on("n", "the next check that found something", "n").To(m.list.nextFinding).Brief(5, "n", "next finding"),
-			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
-				To(m.list.typeSymptom).Brief(4, "/", "symptom"),
-			on("E", "explain the text that was pasted, or the symptom: causes, fixes, what to do next", "E").
-				To(m.list.explainPasted).Brief(7, "E", "explain").Only(func() bool { return m.Opts.Explain != nil }),
-			on("↓, j", "next check", "down", "j").To(func() tea.Cmd { return m.list.nextCheck(1) }),
-			on("↑, k", "previous check", "up", "k").To(func() tea.Cmd { return m.list.nextCheck(-1) }),
-			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").
-				To(func() tea.Cmd { return m.list.nextCheck(10) }),
-			on("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b").
-				To(func() tea.Cmd { return m.list.nextCheck(-10) }),
-			on("home", "the first check", "home").To(func() tea.Cmd { return m.list.nextCheck(-len(m.list.checks())) }),
-			on("end, G", "the last check", "end", "G").
-				To(func() tea.Cmd { return m.list.nextCheck(len(m.list.checks())) }),
-			on("O, o", "open what the check's script printed", "O", "o").
-				To(m.list.checkOutput).Brief(8, "O", "output"),
-			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").
-				To(m.copies.copyOutput),
-			on("Y", "copy its script, with the values that it would run with", "Y").To(m.copies.copyScript),
-			on("|", "open its log in $PAGER", "|").To(m.copies.openPager),
-			on("e", "show what decided; again: all of the evidence, or none", "e").
-				To(m.list.checkEvidence).Brief(9, "e", "evidence"),
-			on("S, s", "show or hide the script", "S", "s").To(m.list.checkScript),
-			on("i i", "interrupt what runs and empty the queue", "i").
-				To(m.InterruptTwice).Runs().Brief(0, "i i", "interrupt").Only(m.Busy),
-			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
-				To(m.list.leaveChecklist).Brief(6, "esc", "back"),
-			on("C", "back to the notebook", "C").To(m.list.closeChecklist),
-			on("g", "gauges on the whole screen; g g: the top", "g").To(m.toggleGauges),
-			on("0", "reset the gauges' peaks and averages", "0").To(m.ResetPeaks),
-		}},
-		m.everywhere(),
-	}
-}
-
-// outputKeys work while an output is open.
-func (m *Model) outputKeys() []screen.Chapter {
-	return []screen.Chapter{
-		{Title: "output", Bindings: []screen.Binding{
-			on("O, o", "close the output", "O", "o").To(m.output.closeOutput).Brief(1, "O", "close"),
-			on("esc", "leave the search, or close the output", "esc").To(m.output.leaveOutput),
-			on("/", "look for something: capitals count where there is one", "/").
-				To(m.output.typeWords).Brief(5, "/", "search"),
-			on("n", "the next place where it was found", "n").
-				To(func() tea.Cmd { return m.output.nextFound(1) }).Brief(2, "n", "next").Only(m.output.searching),
-			on("N", "the one before", "N").To(func() tea.Cmd { return m.output.nextFound(-1) }),
-			on("y", "copy the whole output that is kept, if the terminal allows it", "y").
-				To(m.copies.copyOutput).Brief(10, "y", "copy"),
-			on("Y", "copy its script, with the values that it would run with", "Y").To(m.copies.copyScript),
-			on("|", "open its log in $PAGER", "|").To(m.copies.openPager).Brief(9, "|", "pager"),
-			on("↓, j", "a line down", "down", "j").
-				To(func() tea.Cmd { return m.output.turn(1) }).Brief(3, "↑↓", "scroll"),
-			on("↑, k", "a line up", "up", "k").To(func() tea.Cmd { return m.output.turn(-1) }),
-			on("pgdn, ctrl+f, space", "a page down", "pgdown", "ctrl+f", "space").
-				To(func() tea.Cmd { return m.output.turn(m.output.pageHeight()) }),
-			on("pgup, ctrl+b", "a page up", "pgup", "ctrl+b").
-				To(func() tea.Cmd { return m.output.turn(-m.output.pageHeight()) }),
-			on("ctrl+d", "half a page down", "ctrl+d").To(func() tea.Cmd { return m.output.turn(m.output.pageHeight() / 2) }),
-			on("ctrl+u", "half a page up", "ctrl+u").To(func() tea.Cmd { return m.output.turn(-m.output.pageHeight() / 2) }),
-			on("home", "the first line that is kept", "home").To(m.output.pageFirst).Brief(5, "home", "first"),
-			on("end, G", "the end, and stay there", "end", "G").To(m.output.pageLast).Brief(4, "end", "last"),
-			on("→, l", "the rest of long lines", "right", "l").
-				To(func() tea.Cmd { return m.output.slide(1) }).Brief(6, "←→", "long lines"),
-			on("←, h", "back to the lines' beginning", "left", "h").To(func() tea.Cmd { return m.output.slide(-1) }),
-			on("i i", "interrupt the running cell and empty the queue", "i").
-				To(m.InterruptTwice).Runs().Brief(0, "i i", "interrupt").Only(m.Busy),
-			on("g", "gauges on the whole screen; g g: the top", "g").To(m.toggleGauges).Brief(7, "g", "gauges"),
-			on("_", "hide the gauges below, or show them", "_").To(m.hideGauges),
-			on("0", "reset the gauges' peaks and averages", "0").To(m.ResetPeaks),
-		}},
-		m.everywhere(),
-	}
-}
-
 // gaugeKeys work while the gauges have the whole screen.
 func (m *Model) gaugeKeys() []screen.Chapter {
 	return []screen.Chapter{
@@ -218,6 +132,14 @@ func (m *Model) gaugeKeys() []screen.Chapter {
 				To(m.InterruptTwice).Runs().Brief(0, "i i", "interrupt").Only(m.Busy),
 		}},
 		m.everywhere(),
+	}
+}
+
+// common is what keys of several layers do.
+func (m *Model) common() screen.Common {
+	return screen.Common{
+		CopyOutput: m.copies.copyOutput, CopyScript: m.copies.copyScript, OpenPager: m.copies.openPager,
+		ToggleGauges: m.toggleGauges, HideGauges: m.hideGauges, Everywhere: m.everywhere(),
 	}
 }
 

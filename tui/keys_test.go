@@ -299,10 +299,10 @@ func TestRunWhatIsLeft(t *testing.T) {
 		id := []string{"interfaces", "devices", "rail-map", "gids", "ib-write-bw"}[i]
 		s.ends(steps.RunID(i+1), id, steps.Verdict{Grade: g, Reason: "so"})
 	}
-	s.notebook.show("interfaces")
+	s.notebook.Show("interfaces")
 	s.press("R")
 	s.asked("run rail-map ib-write-bw ib-write-lat")
-	s.notebook.show("gids")
+	s.notebook.Show("gids")
 	s.press("E")
 	s.types("date; ")
 	s.press("esc")

@@ -86,9 +86,9 @@ func opened(t *testing.T) map[screen.Level]func() *driven {
 func (s *driven) behind() string {
 	page := ""
 	if s.Layers.Has(screen.Output) {
-		page = fmt.Sprint(s.output.page.top, s.output.page.search.words.Text)
+		page = fmt.Sprint(s.output.Page.Top, s.output.Page.Search.Words.Text)
 	}
-	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.Text(), s.list.item,
+	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.Words.Text(), s.list.Item,
 		s.finder.lookup.words.Text, page)
 }
 
@@ -187,8 +187,8 @@ func TestPasteIntoThePalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("C", "ctrl+p")
 	s.send(tea.PasteMsg{Content: "run \n everything"})
-	if s.palette.Line.Text() != "run everything" || s.list.words.Text() != "" {
-		t.Errorf("the palette has %q, the checklist %q", s.palette.Line.Text(), s.list.words.Text())
+	if s.palette.Line.Text() != "run everything" || s.list.Words.Text() != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.Line.Text(), s.list.Words.Text())
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
 	if n := len([]rune(s.palette.Line.Text())); n > dialog.MaxPalette {
@@ -203,9 +203,9 @@ func TestLinesHaveACursor(t *testing.T) {
 		text func(*driven) string
 	}{
 		"palette": {screen.Palette, func(s *driven) string { return s.palette.Line.Text() }},
-		"symptom": {screen.Symptom, func(s *driven) string { return s.list.words.Text() }},
+		"symptom": {screen.Symptom, func(s *driven) string { return s.list.Words.Text() }},
 		"words":   {screen.Words, func(s *driven) string { return s.finder.lookup.words.Text }},
-		"search":  {screen.OutputWords, func(s *driven) string { return s.output.page.search.words.Text }},
+		"search":  {screen.OutputWords, func(s *driven) string { return s.output.Page.Search.Words.Text }},
 		"form":    {screen.Form, func(s *driven) string { return s.form.Fields[s.form.Item].Line.Text() }},
 	} {
 		s := opened(t)[c.open]()

@@ -16,8 +16,10 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/checklist"
 	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/docs"
+	"github.com/railbench/railbench/tui/output"
 	"github.com/railbench/railbench/tui/presenter"
 	"github.com/railbench/railbench/tui/screen"
 )
@@ -30,8 +32,8 @@ type Model struct {
 
 	notebook  *notebook
 	finder    *finder
-	list      *checklist
-	output    *output
+	list      *checklist.List
+	output    *output.Layer
 	docs      *docs.Pages
 	editor    *editor
 	edits     *cellEdits
@@ -40,7 +42,7 @@ type Model struct {
 	help      *dialog.Help
 	quit      *dialog.Quit
 	saveAs    *dialog.SaveAs
-	drill     *drill
+	drill     *checklist.Drill
 	questions *dialog.Questions
 	presenter *presenter.Screen
 	gauges    *gaugesScreen
@@ -61,7 +63,7 @@ func New(s screen.Session, opts screen.Options) *Model {
 	sh := screen.New(s, opts)
 	opts = sh.Opts
 	m := &Model{Shared: sh, lost: map[int]bool{}}
-	m.output = &output{Shared: sh, clickPart: func(row int, l screen.Layout) { m.notebook.clickPart(row, l) }}
+	m.output = &output.Layer{Shared: sh, ClickPart: func(row int, l screen.Layout) { m.notebook.clickPart(row, l) }}
 	m.form = &dialog.Form{Shared: sh}
 	m.notebook = &notebook{
 		Shared: sh, output: m.output, form: m.form, cursors: make([]cursor, max(1, len(opts.Tutorial.Parts))),
@@ -73,10 +75,9 @@ func New(s screen.Session, opts screen.Options) *Model {
 	m.edits = &cellEdits{Shared: sh, notebook: m.notebook, editor: m.editor}
 	m.editor.edits = m.edits
 	m.notebook.finder, m.notebook.editor = m.finder, m.editor
-	m.list = &checklist{Shared: sh, notebook: m.notebook, output: m.output, form: m.form}
-	m.drill = &drill{Shared: sh, list: m.list, began: opts.Clock.Now()}
-	m.list.drill = m.drill
-	m.docs = docs.New(sh, m.list.prove)
+	m.list = checklist.New(sh, m.notebook, m.output.Open, m.form)
+	m.drill = m.list.Drill
+	m.docs = docs.New(sh, m.list.Prove)
 	m.notebook.docs = m.docs
 	m.palette = &dialog.Palette{Shared: sh, Choices: m.choices}
 	m.ChooseLink = m.palette.ChooseLink
@@ -91,13 +92,13 @@ func New(s screen.Session, opts screen.Options) *Model {
 	m.gauges = &gaugesScreen{Shared: sh, notebook: m.notebook}
 	m.bind()
 	m.all = [screen.Levels]screen.Layer{
-		screen.Notebook: m.notebook, screen.Words: m.finder, screen.Checklist: m.list, screen.Symptom: &symptomLine{m.list},
-		screen.Output: m.output, screen.OutputWords: &searchLine{m.output}, screen.Gauges: m.gauges,
-		screen.Presenting: m.presenter, screen.Docs: m.docs,
-		screen.DocsWords: &docs.Find{Pages: m.docs}, screen.Editor: m.editor, screen.Form: m.form,
+		screen.Notebook: m.notebook, screen.Words: m.finder, screen.Checklist: m.list,
+		screen.Symptom: &checklist.SymptomLine{List: m.list}, screen.Output: m.output,
+		screen.OutputWords: &output.SearchLine{Layer: m.output}, screen.Gauges: m.gauges, screen.Presenting: m.presenter,
+		screen.Docs: m.docs, screen.DocsWords: &docs.Find{Pages: m.docs}, screen.Editor: m.editor, screen.Form: m.form,
 		screen.Palette: m.palette, screen.Help: m.help, screen.Quit: m.quit, screen.SaveAs: m.saveAs,
-		screen.DrillEnd: m.drill,
-		screen.TooSmall: &dialog.TooSmall{Shared: sh, Quit: m.quit}, screen.Question: m.questions,
+		screen.DrillEnd: m.drill, screen.TooSmall: &dialog.TooSmall{Shared: sh, Quit: m.quit},
+		screen.Question: m.questions,
 	}
 	if opts.Book != nil {
 		m.Book = *opts.Book
@@ -203,7 +204,7 @@ func (m *Model) choices() []dialog.Choice {
 		for _, c := range p.Cells {
 			all = append(all, dialog.Choice{Kind: "cell", Name: c.Title + "  " + c.ID, Act: func() tea.Cmd {
 				m.LeaveList()
-				m.notebook.show(c.ID)
+				m.notebook.Show(c.ID)
 				return nil
 			}})
 		}
@@ -219,9 +220,9 @@ func (m *Model) choices() []dialog.Choice {
 	for _, c := range m.Book.Tutorial.Checks() {
 		all = append(all, dialog.Choice{Kind: "check", Name: c.Title + "  " + c.ID, Act: func() tea.Cmd {
 			m.Layers.Drop(screen.Docs)
-			m.list.openChecklist()
-			m.list.showAll()
-			m.list.chooseCheck(c.ID)
+			m.list.Open()
+			m.list.ShowAll()
+			m.list.Choose(c.ID)
 			return nil
 		}})
 	}
@@ -232,10 +233,19 @@ func (m *Model) choices() []dialog.Choice {
 func (m *Model) current() (steps.Cell, bool) {
 	switch {
 	case m.Layers.Has(screen.Output):
-		return m.Book.Tutorial.Cell(m.output.cell())
+		return m.Book.Tutorial.Cell(m.output.Cell())
 	case m.Layers.Has(screen.Checklist):
-		return m.list.check()
+		return m.list.Check()
 	default:
-		return m.notebook.selected()
+		return m.notebook.Selected()
 	}
 }
+
+// DrillUsed is how many checks ran in a drill and how many hints were taken.
+func (m *Model) DrillUsed() (checks, hints int) { return m.drill.Used() }
+
+// Score is what is left of a drill's points.
+func (m *Model) Score() int { return m.drill.Score() }
+
+// Drilled is how long it took to find a drill's fault; 0 where it was not found.
+func (m *Model) Drilled() time.Duration { return m.drill.Found.Round(time.Second) }

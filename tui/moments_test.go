@@ -69,8 +69,8 @@ func TestKeysInWrongMoments(t *testing.T) {
 func TestASymptomIsTakenBack(t *testing.T) {
 	s := newScreen(t, withChecklist(), 110, 36)
 	s.press("C", "/", "m", "t", "u", "backspace", "backspace", "backspace", "backspace")
-	if s.list.words.Text() != "" || !s.Layers.Has(screen.Symptom) {
-		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words.Text(), s.Layers.Has(screen.Symptom))
+	if s.list.Words.Text() != "" || !s.Layers.Has(screen.Symptom) {
+		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.Words.Text(), s.Layers.Has(screen.Symptom))
 	}
 	s.press("x", "ctrl+c")
 	if s.Layers.Has(screen.Symptom) || s.Layers.Has(screen.Quit) {

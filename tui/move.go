@@ -65,9 +65,9 @@ func (nb *notebook) ran(item int) bool {
 	return item >= 1 && item <= len(all) && nb.Book.Cells[all[item-1].ID].Run > 0
 }
 
-// enter looks at a part for the first time: at its introduction, or at the first
+// Enter looks at a part for the first time: at its introduction, or at the first
 // cell where both fit.
-func (nb *notebook) enter() {
+func (nb *notebook) Enter() {
 	p := nb.cursor()
 	if p.seen || nb.Width == 0 {
 		return
@@ -130,7 +130,7 @@ func (nb *notebook) goToPart(i int) tea.Cmd {
 	}
 	nb.part, nb.Follow, nb.watch = i, false, ""
 	nb.Layers.Drop(screen.Output)
-	nb.enter()
+	nb.Enter()
 	return nil
 }
 
@@ -150,13 +150,13 @@ func (nb *notebook) previousPart() tea.Cmd {
 	return nb.goToPart(nb.part - 1)
 }
 
-// show selects a cell, wherever it is.
-func (nb *notebook) show(id string) {
+// Show selects a cell, wherever it is.
+func (nb *notebook) Show(id string) {
 	part, item, ok := nb.find(id)
 	if !ok {
 		return
 	}
-	if nb.Layers.Has(screen.Output) && nb.output.page.cell != id {
+	if nb.Layers.Has(screen.Output) && nb.output.Cell() != id {
 		nb.Layers.Drop(screen.Output)
 	}
 	nb.part, nb.watch = part, ""
@@ -197,7 +197,7 @@ func (nb *notebook) readOn() bool {
 	nb.settle(d, h)
 	p := nb.cursor()
 	top, start, end := nb.top(d), d.starts[p.item], d.end(p.item)
-	if c, ok := nb.selected(); ok && nb.watch == c.ID || end <= top+h {
+	if c, ok := nb.Selected(); ok && nb.watch == c.ID || end <= top+h {
 		return false
 	}
 	next := min(top+max(1, h-2), end-h)
@@ -213,7 +213,7 @@ func (nb *notebook) readOn() bool {
 func (nb *notebook) readsOn() bool {
 	d, h := nb.lines(), nb.Layout().NoteHeight
 	nb.settle(d, h)
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	return !(ok && nb.watch == c.ID) && d.end(nb.cursor().item) > nb.top(d)+h
 }
 
@@ -238,15 +238,15 @@ func (nb *notebook) end() tea.Cmd {
 
 // openOutput opens the selected cell's output in the notebook's place.
 func (nb *notebook) openOutput() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	if !ok {
 		return nil
 	}
-	return nb.output.openOutputOf(c)
+	return nb.output.Open(c)
 }
 
 func (nb *notebook) toggleEvidence() tea.Cmd {
-	switch c, ok := nb.selected(); {
+	switch c, ok := nb.Selected(); {
 	case !ok:
 		nb.Notice = "select a cell: evidence belongs to its verdict"
 	case nb.Book.Cells[c.ID].Verdict.Grade == steps.NotRun:
@@ -258,7 +258,7 @@ func (nb *notebook) toggleEvidence() tea.Cmd {
 }
 
 func (nb *notebook) toggleOutput() tea.Cmd {
-	switch c, ok := nb.selected(); {
+	switch c, ok := nb.Selected(); {
 	case !ok || nb.Book.Cells[c.ID].Output.Len() == 0:
 		nb.Notice = "it has printed nothing"
 	default:
@@ -268,7 +268,7 @@ func (nb *notebook) toggleOutput() tea.Cmd {
 }
 
 func (nb *notebook) toggleScript() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	if !ok || c.Note() || c.Own != "" {
 		nb.Notice = "no script here"
 		return nil
@@ -284,7 +284,7 @@ func (nb *notebook) toggleScript() tea.Cmd {
 // trust shows the selected cell's script whole, and when it is asked for again at once,
 // lets it run: the user has read it.
 func (nb *notebook) trust() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	if !ok || c.Note() {
 		nb.Notice = "no script here"
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/docs"
+	"github.com/railbench/railbench/tui/output"
 	"github.com/railbench/railbench/tui/screen"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -21,7 +22,7 @@ type notebook struct {
 	*screen.Shared
 	screen.Tabled
 	finder *finder
-	output *output
+	output *output.Layer
 	editor *editor
 	form   *dialog.Form
 	docs   *docs.Pages
@@ -213,7 +214,7 @@ func (nb *notebook) markOf(id string) int {
 
 // here is the selected cell's id, or the introduction's.
 func (nb *notebook) here() string {
-	if c, ok := nb.selected(); ok {
+	if c, ok := nb.Selected(); ok {
 		return c.ID
 	}
 	return steps.IntroID(nb.open().ID)
@@ -245,7 +246,7 @@ func (nb *notebook) toggleNotes() tea.Cmd {
 
 // edit opens the selected cell's script in the notebook's place.
 func (nb *notebook) edit() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	switch {
 	case !ok:
 		nb.Notice = "select a cell first: its script is what can be edited"
@@ -287,7 +288,7 @@ func (nb *notebook) restart() tea.Cmd {
 
 // openForm opens the form of the selected cell, or on an introduction of all.
 func (nb *notebook) openForm() tea.Cmd {
-	c, _ := nb.selected()
+	c, _ := nb.Selected()
 	return nb.form.Open(c)
 }
 
@@ -342,8 +343,8 @@ func (nb *notebook) hidden() int {
 
 func (nb *notebook) cursor() *cursor { return &nb.cursors[nb.part] }
 
-// selected is the cell under the selection, if it is one.
-func (nb *notebook) selected() (steps.Cell, bool) {
+// Selected is the cell under the selection, if it is one.
+func (nb *notebook) Selected() (steps.Cell, bool) {
 	cells := nb.open().Cells
 	if i := nb.cursor().item; i >= 1 && i <= len(cells) {
 		return cells[i-1], true
@@ -423,7 +424,7 @@ func (nb *notebook) Draw(width, height int) screen.Picture {
 // explainWords shows what the words of the selected cell's text mean, or of the part's introduction.
 func (nb *notebook) explainWords() tea.Cmd {
 	text := nb.open().Title + " " + nb.open().Prose
-	if c, ok := nb.selected(); ok {
+	if c, ok := nb.Selected(); ok {
 		text = c.Title + " " + c.Prose + " " + c.Tail
 	}
 	words := nb.docs.Glossary(text)

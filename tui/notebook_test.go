@@ -219,17 +219,17 @@ func TestOpenOutput(t *testing.T) {
 	for range 25 {
 		s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(900, "flood")})
 	}
-	if s.output.pageState().Output.Dropped() == 0 {
+	if s.output.PageState().Output.Dropped() == 0 {
 		t.Fatal("nothing was dropped: the test tests nothing")
 	}
-	if s.output.page.top != 0 {
-		t.Errorf("the window is at line %d of what is kept, not at the first: its lines are gone", s.output.page.top)
+	if s.output.Page.Top != 0 {
+		t.Errorf("the window is at line %d of what is kept, not at the first: its lines are gone", s.output.Page.Top)
 	}
 	s.press("end")
 	s.press("pgup")
-	at := s.output.pageState().Output.Lines(s.output.page.top, 1)[0].Text
+	at := s.output.PageState().Output.Lines(s.output.Page.Top, 1)[0].Text
 	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(900, "flood")})
-	if now := s.output.pageState().Output.Lines(s.output.page.top, 1)[0].Text; now != at {
+	if now := s.output.PageState().Output.Lines(s.output.Page.Top, 1)[0].Text; now != at {
 		t.Errorf("the window moved from %q to %q", at, now)
 	}
 	s.press("end")
@@ -420,7 +420,7 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 		s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 			steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(100, "row")}, passed(1, "ib-write-bw"))
 		s.sees("PASS SIMULATED", "Latency of one rail")
-		if c, _ := s.notebook.selected(); c.ID != "ib-write-lat" {
+		if c, _ := s.notebook.Selected(); c.ID != "ib-write-lat" {
 			t.Errorf("%s is selected", c.ID)
 		}
 		// The last one of a part stays, with its verdict, until it is asked for again.
@@ -520,7 +520,7 @@ func TestCellByCell(t *testing.T) {
 	s.press("1", "home")
 	for _, want := range []string{"nodes", "tools", "tools"} {
 		s.press("j")
-		if c, _ := s.notebook.selected(); c.ID != want {
+		if c, _ := s.notebook.Selected(); c.ID != want {
 			t.Errorf("%s is selected, not %s", c.ID, want)
 		}
 	}

@@ -18,7 +18,7 @@ func TestPalette(t *testing.T) {
 	s.asked("run ib-write-lat")
 	// By an id, from another screen, and to a check.
 	s.press("C", "ctrl+k", "m", "e", "m", "l", "o", "c", "k", "enter")
-	if c, _ := s.list.check(); c.ID != "memlock" || !s.Layers.Has(screen.Checklist) {
+	if c, _ := s.list.Check(); c.ID != "memlock" || !s.Layers.Has(screen.Checklist) {
 		t.Errorf("%s is selected", c.ID)
 	}
 	// An action of this screen.

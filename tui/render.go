@@ -59,10 +59,10 @@ func (m *Model) draw() string {
 // time.
 func (m *Model) title() string {
 	switch {
-	case m.Opts.Drill.Fault != "" && m.drill.found > 0:
-		return fmt.Sprintf("Drill: %d points, in %s", m.drill.score(), cells.Seconds(m.drill.found))
+	case m.Opts.Drill.Fault != "" && m.drill.Found > 0:
+		return fmt.Sprintf("Drill: %d points, in %s", m.drill.Score(), cells.Seconds(m.drill.Found))
 	case m.Opts.Drill.Fault != "":
-		return fmt.Sprintf("Drill: %d points left", m.drill.score())
+		return fmt.Sprintf("Drill: %d points left", m.drill.Score())
 	case m.Layers.Has(screen.Docs):
 		return "Pages"
 	case m.Layers.Has(screen.Checklist):

@@ -11,7 +11,7 @@ import (
 
 // run starts the selected cell, and follows it; on a text it goes on to the next cell.
 func (nb *notebook) run() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	if !ok || c.Note() {
 		return nb.advance()
 	}
@@ -36,7 +36,7 @@ func (nb *notebook) space() tea.Cmd {
 // what runs until its verdict is there. The last cell of a part stays selected: only what is
 // asked for again goes on to the next part, whose screen would hide the verdict.
 func (nb *notebook) runAndNext() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	if !ok || c.Note() {
 		return nb.advance()
 	}
@@ -62,7 +62,7 @@ func (nb *notebook) runAndNext() tea.Cmd {
 
 // spaceDoes is what the footer calls it.
 func (nb *notebook) spaceDoes() string {
-	switch c, ok := nb.selected(); {
+	switch c, ok := nb.Selected(); {
 	case nb.readsOn():
 		return "read on"
 	case nb.Opts.ReadOnly != "" || !ok || c.Note():
@@ -89,7 +89,7 @@ func (nb *notebook) runFromHere() tea.Cmd { return nb.runCells(nb.fromHere()) }
 
 // fromHere is the selected cell and all after it that don't stand aside.
 func (nb *notebook) fromHere() (cells []steps.Cell) {
-	here, _ := nb.selected()
+	here, _ := nb.Selected()
 	for i := nb.part; i < len(nb.Parts()); i++ {
 		p := nb.Parts()[i].Cells
 		if i == nb.part {
@@ -135,7 +135,7 @@ func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
 }
 
 func (nb *notebook) clear() tea.Cmd {
-	c, ok := nb.selected()
+	c, ok := nb.Selected()
 	if !ok {
 		return nil
 	}

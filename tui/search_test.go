@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/find"
+	"github.com/railbench/railbench/tui/output"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -98,12 +99,12 @@ func TestSearch(t *testing.T) {
 func TestLeavingASearch(t *testing.T) {
 	s := printed(t, 100, 30, rows(1000, "x")...)
 	s.press("pgdown", "pgdown", "/")
-	before := s.output.page.top
+	before := s.output.Page.Top
 	s.types("row 900")
 	s.sees("row 900", "1 of 1")
 	s.press("esc")
-	if !s.Layers.Has(screen.Output) || s.output.page.top != before {
-		t.Errorf("it doesn't show what was seen before: %+v", s.output.page)
+	if !s.Layers.Has(screen.Output) || s.output.Page.Top != before {
+		t.Errorf("it doesn't show what was seen before: %+v", s.output.Page)
 	}
 	// What was found stays in place of it when one is done.
 	s.press("/")
@@ -128,7 +129,7 @@ func TestPastingWhatIsLookedFor(t *testing.T) {
 	s.sees("/not found  1 of 3")
 	s.press("ctrl+u")
 	s.send(tea.PasteMsg{Content: strings.Repeat("漢", 9999)})
-	if n := len([]rune(s.output.page.search.words.Text)); n > find.Most {
+	if n := len([]rune(s.output.Page.Search.Words.Text)); n > find.Most {
 		t.Errorf("%d characters are looked for", n)
 	}
 }
@@ -154,7 +155,7 @@ func TestSearchFromTheNotebook(t *testing.T) {
 	s.types("nodes")
 	s.sees("/nodes", "1 of 2", "two-node")
 	s.press("enter", "n")
-	if c, _ := s.notebook.selected(); c.ID != "gids" {
+	if c, _ := s.notebook.Selected(); c.ID != "gids" {
 		t.Errorf("%s is selected, and not the cell that printed it", c.ID)
 	}
 	s.sees("in its output; O opens it there")
@@ -219,15 +220,15 @@ func TestSearchInAFlood(t *testing.T) {
 	for range 20 {
 		s.prints(rows(700, "x")...)
 	}
-	out := s.output.pageState().Output
+	out := s.output.PageState().Output
 	want := 0
 	for _, l := range out.Lines(0, out.Len()) {
 		if strings.HasSuffix(l.Text, " x") {
 			want++
 		}
 	}
-	if out.Dropped() == 0 || s.output.page.search.total != want {
-		t.Errorf("%d found, there are %d; %d lines were dropped", s.output.page.search.total, want, out.Dropped())
+	if out.Dropped() == 0 || s.output.Page.Search.Total != want {
+		t.Errorf("%d found, there are %d; %d lines were dropped", s.output.Page.Search.Total, want, out.Dropped())
 	}
 	s.press("n")
 	s.sees(fmt.Sprintf("1 of %d,%03d", want/1000, want%1000))
@@ -261,7 +262,7 @@ func TestSearchFindsWhatIsFolded(t *testing.T) {
 			s.press(string(r))
 		}
 		s.press("enter")
-		if c, _ := s.notebook.selected(); c.ID != "gids" {
+		if c, _ := s.notebook.Selected(); c.ID != "gids" {
 			t.Errorf("%q leads to %q", words, c.ID)
 		}
 		if says != "" {
@@ -304,14 +305,14 @@ func TestSearchSweep(t *testing.T) {
 				continue
 			}
 			total := 0
-			for _, h := range s.output.page.search.hits {
-				total += h.times
+			for _, h := range s.output.Page.Search.Hits {
+				total += h.Times
 			}
-			f := &s.output.page.search
-			if f.total != total || f.at != nowhere && (f.number() < 1 || f.number() > total) {
-				t.Fatalf("%d found, %d counted, at %v", f.total, total, f.at)
+			f := &s.output.Page.Search
+			if f.Total != total || f.At != output.Nowhere && (f.Number() < 1 || f.Number() > total) {
+				t.Fatalf("%d found, %d counted, at %v", f.Total, total, f.At)
 			}
-			if f.at == nowhere && f.total > 0 && !s.Layers.Has(screen.OutputWords) &&
+			if f.At == output.Nowhere && f.Total > 0 && !s.Layers.Has(screen.OutputWords) &&
 				strings.Contains(ansi.Strip(s.view()), " of 0 ") {
 				t.Fatal("it counts to nothing")
 			}
@@ -330,9 +331,9 @@ func BenchmarkSearch(b *testing.B) {
 			}
 			s.press("/")
 			for b.Loop() {
-				s.output.seek(words[0])
+				s.output.Seek(words[0])
 				s.view()
-				s.output.seek(words[1])
+				s.output.Seek(words[1])
 				s.view()
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2/1e3, "ms/key")

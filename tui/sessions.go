@@ -169,7 +169,7 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 	m.notebook.part = max(0, min(m.notebook.part, len(m.Parts())-1))
 	// versions are counted again each time that a file is read
 	m.notebook.cache, m.Plans = cache{}, map[string]screen.Planned{}
-	m.output.keepPage()
+	m.output.Keep()
 	cmds := []tea.Cmd{m.drawSoon()}
 	if m.Book.Running != "" && !m.ticking {
 		m.ticking = true

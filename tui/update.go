@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/tui/checklist"
 	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/presenter"
 	"github.com/railbench/railbench/tui/screen"
@@ -107,8 +108,8 @@ func (m *Model) done(msg tea.Msg) tea.Cmd {
 		return nil
 	case checkedMsg:
 		return m.saved.checked(msg)
-	case explainedMsg:
-		return m.docs.Explained(msg.text)
+	case checklist.ExplainedMsg:
+		return m.docs.Explained(msg.Text)
 	case comparedMsg:
 		return m.saved.compared(msg)
 	}
@@ -119,7 +120,7 @@ func (m *Model) done(msg tea.Msg) tea.Cmd {
 func (m *Model) resize(width, height int) tea.Cmd {
 	if m.Width == 0 && width > 0 {
 		m.Width, m.Height = width, height
-		m.notebook.enter()
+		m.notebook.Enter()
 	}
 	m.Width, m.Height, m.Dirty = width, height, true
 	if m.Layers.Drop(screen.TooSmall); width > 0 && m.Layout().Small {
@@ -173,23 +174,23 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		m.Book = m.Book.Apply(e)
 		m.tellOf(e, before)
 		if ended, ok := e.(steps.CellEnded); ok {
-			m.drill.drilled(ended)
-			m.list.checkedAll()
-			m.list.fixRan(ended)
+			m.drill.Drilled(ended)
+			m.list.CheckedAll()
+			m.list.FixRan(ended)
 			cmds = append(cmds, m.ran(ended))
-			if cmd := m.list.recheck(ended); cmd != nil {
+			if cmd := m.list.Recheck(ended); cmd != nil {
 				again = cmd
 			}
 		}
 		if s, ok := e.(steps.CellStarted); ok {
 			m.Waited = 0
-			m.drill.pay(s.Cell)
+			m.drill.Pay(s.Cell)
 			if m.Follow && m.notebook.watch != s.Cell {
-				m.notebook.show(s.Cell)
+				m.notebook.Show(s.Cell)
 			}
 		}
 	}
-	m.output.keepPage()
+	m.output.Keep()
 	if m.Opts.Viewers.Audience != nil {
 		m.Opts.Viewers.Audience.Book(m.Book)
 	}
@@ -244,7 +245,7 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 
 // setSnapshot draws at the gauges' pace only where they are seen.
 func (m *Model) setSnapshot(b meter.Board) tea.Cmd {
-	if m.drill.drilling() {
+	if m.drill.Drilling() {
 		b.Health = nil // an alarm would say what the fault is, and where
 	}
 	before, _ := health.Urgent(m.Snapshot.Health)
@@ -298,16 +299,13 @@ func (m *Model) onTick(msg spinner.TickMsg) tea.Cmd {
 	return next
 }
 
-// wheelStep is how many lines a notch of the wheel scrolls.
-const wheelStep = 3
-
 // wheel scrolls what is on top. Over a question it does nothing: one who scrolls answers
 // nothing.
 func (m *Model) wheel(e tea.Mouse) tea.Cmd {
-	lines := wheelStep
+	lines := screen.WheelStep
 	switch e.Button {
 	case tea.MouseWheelUp:
-		lines = -wheelStep
+		lines = -screen.WheelStep
 	case tea.MouseWheelDown:
 	default:
 		return nil

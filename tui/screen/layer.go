@@ -108,6 +108,16 @@ type Layer interface {
 	Draw(width, height int) Picture
 }
 
+// Common is what keys of several layers do.
+type Common struct {
+	CopyOutput, CopyScript, OpenPager func() tea.Cmd // of the cell that keys are about
+	ToggleGauges, HideGauges          func() tea.Cmd
+	Everywhere                        Chapter // the keys that work in all of them
+}
+
+// WheelStep is how many lines a notch of the wheel scrolls.
+const WheelStep = 3
+
 // A Picture is what a layer looks like: of a box the text in it, and else lines that fill its room.
 type Picture struct {
 	Lines   []string

@@ -1,4 +1,4 @@
-package tui
+package output
 
 import (
 	"slices"
@@ -17,22 +17,23 @@ import (
 // once, when it comes or when the words change.
 type search struct {
 	line  screen.Line // the words as they are typed
-	words find.Words
-	hits  []hit // lines that have it, in order
-	total int   // how often it was found in them
+	Words find.Words
+	Hits  []hit // lines that have it, in order
+	Total int   // how often it was found in them
 	read  int   // the first line that was not looked at yet
-	at    spot  // where the search stands
+	At    spot  // where the search stands
 	from  view  // what was seen before it began
 	old   string
 }
 
 // A hit is a line in which the words are, so often.
-type hit struct{ line, times int }
+type hit struct{ line, Times int }
 
 // A spot is one place where they are: the nth in a line, from 1.
 type spot struct{ line, nth int }
 
-var nowhere = spot{}
+// Nowhere is where a search stands that has found nothing.
+var Nowhere = spot{}
 
 // A view is what is seen of a run's output, from a line and a column on.
 type view struct {
@@ -42,109 +43,109 @@ type view struct {
 
 // sought starts looking for other words.
 func (s *search) sought(words string) {
-	s.words, s.at = find.New(words), nowhere
+	s.Words, s.At = find.New(words), Nowhere
 	s.again()
 }
 
 // again forgets what was found.
-func (s *search) again() { s.hits, s.total, s.read = nil, 0, 0 }
+func (s *search) again() { s.Hits, s.Total, s.read = nil, 0, 0 }
 
 // scan takes in lines that it has not seen, and leaves out those that are gone.
 func (s *search) scan(out steps.Scroll) {
-	if s.words.Text == "" {
+	if s.Words.Text == "" {
 		return
 	}
 	first := out.Dropped()
 	gone := 0
-	for gone < len(s.hits) && s.hits[gone].line < first {
-		s.total -= s.hits[gone].times
+	for gone < len(s.Hits) && s.Hits[gone].line < first {
+		s.Total -= s.Hits[gone].Times
 		gone++
 	}
-	s.hits = s.hits[gone:]
+	s.Hits = s.Hits[gone:]
 	s.read = max(s.read, first)
 	for _, l := range out.Lines(s.read-first, out.Len()) {
-		if times := s.words.Count(l.Text); times > 0 {
-			s.hits = append(s.hits, hit{s.read, times})
-			s.total += times
+		if times := s.Words.Count(l.Text); times > 0 {
+			s.Hits = append(s.Hits, hit{s.read, times})
+			s.Total += times
 		}
 		s.read++
 	}
-	if s.at.line < first {
-		s.at = nowhere
+	if s.At.line < first {
+		s.At = Nowhere
 	}
 }
 
 // next is the spot after another one, or before it; the first that is tried after
 // the last one is the first. wrapped says that it went on at the other end.
 func (s *search) next(from spot, way int) (to spot, wrapped bool) {
-	if len(s.hits) == 0 {
-		return nowhere, false
+	if len(s.Hits) == 0 {
+		return Nowhere, false
 	}
-	i, on := slices.BinarySearchFunc(s.hits, from.line, func(h hit, line int) int { return h.line - line })
+	i, on := slices.BinarySearchFunc(s.Hits, from.line, func(h hit, line int) int { return h.line - line })
 	if way > 0 {
 		switch {
-		case on && from.nth < s.hits[i].times:
+		case on && from.nth < s.Hits[i].Times:
 			return spot{from.line, from.nth + 1}, false
 		case on:
 			i++
 		}
-		if i < len(s.hits) {
-			return spot{s.hits[i].line, 1}, false
+		if i < len(s.Hits) {
+			return spot{s.Hits[i].line, 1}, false
 		}
-		return spot{s.hits[0].line, 1}, true
+		return spot{s.Hits[0].line, 1}, true
 	}
 	if on && from.nth > 1 {
 		return spot{from.line, from.nth - 1}, false
 	}
 	wrapped = i == 0
 	if wrapped {
-		i = len(s.hits)
+		i = len(s.Hits)
 	}
-	h := s.hits[i-1]
-	return spot{h.line, h.times}, wrapped
+	h := s.Hits[i-1]
+	return spot{h.line, h.Times}, wrapped
 }
 
-// number counts the spots up to the one where the search stands.
-func (s *search) number() int {
+// Number counts the spots up to the one where the search stands.
+func (s *search) Number() int {
 	n := 0
-	for _, h := range s.hits {
-		if h.line >= s.at.line {
+	for _, h := range s.Hits {
+		if h.line >= s.At.line {
 			break
 		}
-		n += h.times
+		n += h.Times
 	}
-	return n + s.at.nth
+	return n + s.At.nth
 }
 
 // Key is a key while the words are typed.
-func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
-	if cmd, ok := screen.Press(out.searchKeys(), msg); ok {
+func (out *SearchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
+	if cmd, ok := screen.Press(out.SearchKeys(), msg); ok {
 		return cmd
 	}
-	if out.page.search.line.Key(msg) {
-		out.seek(out.page.search.line.Text())
+	if out.Page.Search.line.Key(msg) {
+		out.Seek(out.Page.Search.line.Text())
 	}
 	return nil
 }
 
 func columns(s string) int { return ansi.StringWidth(theme.Clean(s)) }
 
-// searchLine is an opened output while what is looked for in it is typed.
-type searchLine struct{ *output }
+// SearchLine is an opened output while what is looked for in it is typed.
+type SearchLine struct{ *Layer }
 
 // Paste adds to the words.
-func (out *searchLine) Paste(text string) tea.Cmd {
-	if out.page.search.line.Paste(screen.FirstLine(text)) {
-		out.seek(out.page.search.line.Text())
+func (out *SearchLine) Paste(text string) tea.Cmd {
+	if out.Page.Search.line.Paste(screen.FirstLine(text)) {
+		out.Seek(out.Page.Search.line.Text())
 	}
 	return nil
 }
 
 // Bindings are those of the table.
-func (out *searchLine) Bindings() []screen.Chapter { return out.searchKeys() }
+func (out *SearchLine) Bindings() []screen.Chapter { return out.SearchKeys() }
 
-// searchKeys work while a search is typed; every other key is a letter of it.
-func (out *output) searchKeys() []screen.Chapter {
+// SearchKeys work while a search is typed; every other key is a letter of it.
+func (out *Layer) SearchKeys() []screen.Chapter {
 	on := screen.On
 	return []screen.Chapter{{Title: "search", Bindings: []screen.Binding{
 		on("enter", "go on with n and N", "enter").To(out.keepSearch).Brief(1, "enter", "done"),

@@ -1,4 +1,7 @@
-package tui
+// Package checklist is the checks and what they found, as a layer: it stands in the notebook's place, a line for each
+// check, and what it found below the one that is selected. Drills, which are solved there, are here, too. What a check
+// looks at and how it is judged is not known here.
+package checklist
 
 import (
 	"fmt"
@@ -15,21 +18,18 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// The checklist stands in the notebook's place: a line for each check, and what it
-// found below the one that is selected.
-
-// checklist is where the user is in it.
-type checklist struct {
+// A List is where the user is in the checklist.
+type List struct {
 	*screen.Shared
 	screen.Tabled
-	notebook *notebook
-	output   *output
-	form     *dialog.Form
-	drill    *drill
+	notebook   Notebook
+	openOutput func(steps.Cell) tea.Cmd
+	form       *dialog.Form
+	Drill      *Drill
 
-	item     int         // index into the checks that are shown
+	Item     int         // index into the checks that are shown
 	top      int         // first line of the list
-	words    screen.Line // the symptom that is looked for
+	Words    screen.Line // the symptom that is looked for
 	pasted   string      // the text of several lines that it is from, as it was pasted; E explains it
 	only     []string    // ids of the checks that could explain it; empty for all
 	why      string      // the title of the cell whose verdict is to be explained; empty where none is
@@ -42,8 +42,25 @@ type checklist struct {
 	checkingAll bool
 }
 
-// checks are those that are shown, in the order of their parts.
-func (cl *checklist) checks() []steps.Cell {
+// A Notebook is what the checklist asks of the notebook.
+type Notebook interface {
+	// Selected is the cell whose verdict is to be explained.
+	Selected() (steps.Cell, bool)
+	// Show goes to a cell.
+	Show(id string)
+	// Enter comes back to where the user was.
+	Enter()
+}
+
+// New opens outputs by a function, and the parameters of checks in a form.
+func New(sh *screen.Shared, nb Notebook, openOutput func(steps.Cell) tea.Cmd, form *dialog.Form) *List {
+	cl := &List{Shared: sh, notebook: nb, openOutput: openOutput, form: form}
+	cl.Drill = &Drill{Shared: sh, list: cl, began: sh.Opts.Clock.Now()}
+	return cl
+}
+
+// Checks are those that are shown, in the order of their parts.
+func (cl *List) Checks() []steps.Cell {
 	all := cl.Book.Tutorial.Checks()
 	if cl.only == nil {
 		return all
@@ -57,16 +74,17 @@ func (cl *checklist) checks() []steps.Cell {
 	return some
 }
 
-// check is the one that is selected.
-func (cl *checklist) check() (steps.Cell, bool) {
-	all := cl.checks()
-	if cl.item < len(all) {
-		return all[cl.item], true
+// Check is the one that is selected.
+func (cl *List) Check() (steps.Cell, bool) {
+	all := cl.Checks()
+	if cl.Item < len(all) {
+		return all[cl.Item], true
 	}
 	return steps.Cell{}, false
 }
 
-func (cl *checklist) openChecklist() tea.Cmd {
+// Open shows the checklist.
+func (cl *List) Open() tea.Cmd {
 	if len(cl.Book.Tutorial.Checks()) == 0 {
 		cl.Notice = "this tutorial has no checklist"
 		return nil
@@ -77,31 +95,32 @@ func (cl *checklist) openChecklist() tea.Cmd {
 	return nil
 }
 
-func (cl *checklist) closeChecklist() tea.Cmd {
+func (cl *List) closeChecklist() tea.Cmd {
 	cl.Layers.Drop(screen.Checklist, screen.Output)
-	cl.notebook.enter()
+	cl.notebook.Enter()
 	return nil
 }
 
 // leaveChecklist is esc: first out of what was looked for, then out of the list.
-func (cl *checklist) leaveChecklist() tea.Cmd {
+func (cl *List) leaveChecklist() tea.Cmd {
 	if cl.only == nil {
 		return cl.closeChecklist()
 	}
-	selected, _ := cl.check()
-	cl.showAll()
-	cl.chooseCheck(selected.ID)
+	selected, _ := cl.Check()
+	cl.ShowAll()
+	cl.Choose(selected.ID)
 	return nil
 }
 
-func (cl *checklist) chooseCheck(id string) {
-	cl.item = max(0, slices.IndexFunc(cl.checks(), func(c steps.Cell) bool { return c.ID == id }))
+// Choose selects a check.
+func (cl *List) Choose(id string) {
+	cl.Item = max(0, slices.IndexFunc(cl.Checks(), func(c steps.Cell) bool { return c.ID == id }))
 }
 
-// explain opens the checks that could explain the selected cell's verdict, and runs
+// Explain opens the checks that could explain the selected cell's verdict, and runs
 // them.
-func (cl *checklist) explain() tea.Cmd {
-	c, ok := cl.notebook.selected()
+func (cl *List) Explain() tea.Cmd {
+	c, ok := cl.notebook.Selected()
 	state := cl.Book.Cells[c.ID]
 	if !ok || !hasProblem(state.Verdict.Grade) {
 		cl.Notice = "it looks for what could explain a FAIL; C opens the checklist"
@@ -112,7 +131,7 @@ func (cl *checklist) explain() tea.Cmd {
 		cl.Notice = "no check is about this; C opens the checklist, and A checks everything"
 		return nil
 	}
-	cmd := cl.openChecklist()
+	cmd := cl.Open()
 	ids := make([]string, len(found))
 	for i, f := range found {
 		ids[i] = f.ID
@@ -121,15 +140,15 @@ func (cl *checklist) explain() tea.Cmd {
 	return tea.Batch(cmd, cl.checkAll())
 }
 
-// explainable reports whether w does something.
-func (cl *checklist) explainable() bool {
-	c, ok := cl.notebook.selected()
+// Explainable reports whether w does something.
+func (cl *List) Explainable() bool {
+	c, ok := cl.notebook.Selected()
 	return ok && hasProblem(cl.Book.Cells[c.ID].Verdict.Grade)
 }
 
 // fixable reports whether f does something.
-func (cl *checklist) fixable() bool {
-	c, ok := cl.check()
+func (cl *List) fixable() bool {
+	c, ok := cl.Check()
 	v := cl.Book.Cells[c.ID].Verdict
 	return ok && c.Check.Cures(v) != "" && hasProblem(v.Grade)
 }
@@ -154,9 +173,9 @@ func said(out steps.Scroll) string {
 
 // checkAll runs all checks that are shown: those that only look before those that
 // measure.
-func (cl *checklist) checkAll() tea.Cmd {
+func (cl *List) checkAll() tea.Cmd {
 	var quick, measure []string
-	for _, c := range cl.checks() {
+	for _, c := range cl.Checks() {
 		if c.Check.Measures {
 			measure = append(measure, c.ID)
 		} else {
@@ -167,17 +186,17 @@ func (cl *checklist) checkAll() tea.Cmd {
 	return cl.Start(append(quick, measure...)...)
 }
 
-// prove runs checks that a page names.
-func (cl *checklist) prove(ids []string, why string) tea.Cmd {
-	cmd := cl.openChecklist()
+// Prove runs checks that a page names.
+func (cl *List) Prove(ids []string, why string) tea.Cmd {
+	cmd := cl.Open()
 	cl.Layers.Drop(screen.Docs)
 	cl.showOnly(ids, why, "")
 	return tea.Batch(cmd, cl.checkAll())
 }
 
 // runCheck runs one, and ends checkAll: after choosing a check the user must not be moved away from it.
-func (cl *checklist) runCheck() tea.Cmd {
-	c, ok := cl.check()
+func (cl *List) runCheck() tea.Cmd {
+	c, ok := cl.Check()
 	switch {
 	case !ok:
 		return nil
@@ -190,8 +209,8 @@ func (cl *checklist) runCheck() tea.Cmd {
 }
 
 // fix runs what puts the selected check's finding right, and then the check.
-func (cl *checklist) fix() tea.Cmd {
-	c, ok := cl.check()
+func (cl *List) fix() tea.Cmd {
+	c, ok := cl.Check()
 	if !ok {
 		return nil
 	}
@@ -216,14 +235,14 @@ func (cl *checklist) fix() tea.Cmd {
 	return nil
 }
 
-// recheck runs the checks again that were run before a fix: what they found may be gone, or there only now. Those that
+// Recheck runs the checks again that were run before a fix: what they found may be gone, or there only now. Those that
 // move data run again where they found something. In a drill each check costs points, so none runs by itself.
-func (cl *checklist) recheck(e steps.CellEnded) tea.Cmd {
+func (cl *List) Recheck(e steps.CellEnded) tea.Cmd {
 	if cl.fixing == "" || e.Cell != cl.fixing {
 		return nil
 	}
 	cl.fixing = ""
-	if g := e.Verdict.Grade; g == steps.Skipped || g == steps.Inconclusive || cl.drill.drilling() {
+	if g := e.Verdict.Grade; g == steps.Skipped || g == steps.Inconclusive || cl.Drill.Drilling() {
 		return nil // it changed nothing
 	}
 	var ids []string
@@ -239,15 +258,15 @@ func (cl *checklist) recheck(e steps.CellEnded) tea.Cmd {
 	return cl.Start(ids...)
 }
 
-// fixRan goes back to the cell that a fix was for, once it has run again.
-func (cl *checklist) fixRan(e steps.CellEnded) {
+// FixRan goes back to the cell that a fix was for, once it has run again.
+func (cl *List) FixRan(e steps.CellEnded) {
 	if cl.fixed == "" || e.Cell != cl.fixed {
 		return
 	}
 	cl.fixed = ""
 	cl.LeaveList()
-	cl.showAll()
-	cl.notebook.show(e.Cell)
+	cl.ShowAll()
+	cl.notebook.Show(e.Cell)
 	cl.Follow = true // its verdict is what one wants to see
 	cl.Notice = "after the fix: " + e.Verdict.Grade.String()
 }
@@ -255,15 +274,15 @@ func (cl *checklist) fixRan(e steps.CellEnded) {
 // step is how far a check that is longer than the screen moves with one key.
 const step = 3
 
-// nextCheck selects another check, or moves in one that is longer than the screen.
+// Next selects another check, or moves in one that is longer than the screen.
 // By more than one it is a jump, and goes past a long one.
-func (cl *checklist) nextCheck(by int) tea.Cmd {
+func (cl *List) Next(by int) tea.Cmd {
 	cl.checkingAll = false
 	if by == 1 || by == -1 {
 		l := cl.Layout()
 		_, starts, ends := cl.checkLines(l.NoteWidth)
 		room := cl.checkRoom(l)
-		if i := cl.item; i < len(starts) && ends[i]-starts[i] > room {
+		if i := cl.Item; i < len(starts) && ends[i]-starts[i] > room {
 			to := max(starts[i], min(cl.top+by*step, ends[i]-room))
 			if to != cl.top {
 				cl.top = to
@@ -271,19 +290,19 @@ func (cl *checklist) nextCheck(by int) tea.Cmd {
 			}
 		}
 	}
-	cl.item = max(0, min(cl.item+by, len(cl.checks())-1))
+	cl.Item = max(0, min(cl.Item+by, len(cl.Checks())-1))
 	return nil
 }
 
 // nextFinding selects the next check that found something, from the top again after
 // the last.
-func (cl *checklist) nextFinding() tea.Cmd {
+func (cl *List) nextFinding() tea.Cmd {
 	cl.checkingAll = false
-	all := cl.checks()
+	all := cl.Checks()
 	for i := range all {
-		at := (cl.item + 1 + i) % len(all)
+		at := (cl.Item + 1 + i) % len(all)
 		if hasProblem(cl.Book.Cells[all[at].ID].Verdict.Grade) {
-			cl.item = at
+			cl.Item = at
 			return nil
 		}
 	}
@@ -291,8 +310,8 @@ func (cl *checklist) nextFinding() tea.Cmd {
 	return nil
 }
 
-// checkedAll selects the worst finding when the last check has ended.
-func (cl *checklist) checkedAll() {
+// CheckedAll selects the worst finding when the last check has ended.
+func (cl *List) CheckedAll() {
 	if !cl.checkingAll || cl.Busy() {
 		return
 	}
@@ -300,20 +319,20 @@ func (cl *checklist) checkedAll() {
 	if cl.only != nil {
 		// The best explanation stands first.
 		slices.SortStableFunc(cl.only, func(a, b string) int { return cl.tellsMore(b) - cl.tellsMore(a) })
-		cl.item, cl.top = 0, 0
+		cl.Item, cl.top = 0, 0
 		return
 	}
 	worst := steps.Pass
-	for i, c := range cl.checks() {
+	for i, c := range cl.Checks() {
 		if g := cl.Book.Cells[c.ID].Verdict.Grade; g > worst {
-			worst, cl.item = g, i
+			worst, cl.Item = g, i
 		}
 	}
 }
 
 // tellsMore orders checks by how much they explain: certain faults, possible ones, unknown ones; those with a
 // fix before those without.
-func (cl *checklist) tellsMore(id string) int {
+func (cl *List) tellsMore(id string) int {
 	c, _ := cl.Book.Tutorial.Cell(id)
 	v := cl.Book.Cells[id].Verdict
 	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[v.Grade]
@@ -323,74 +342,74 @@ func (cl *checklist) tellsMore(id string) int {
 	return n
 }
 
-func (cl *checklist) checkOutput() tea.Cmd {
-	c, ok := cl.check()
+func (cl *List) checkOutput() tea.Cmd {
+	c, ok := cl.Check()
 	if !ok {
 		return nil
 	}
-	return cl.output.openOutputOf(c)
+	return cl.openOutput(c)
 }
 
-func (cl *checklist) checkEvidence() tea.Cmd {
-	if c, ok := cl.check(); ok {
+func (cl *List) checkEvidence() tea.Cmd {
+	if c, ok := cl.Check(); ok {
 		cl.Evidence[c.ID]++
 	}
 	return nil
 }
 
-func (cl *checklist) checkScript() tea.Cmd {
-	if c, ok := cl.check(); ok {
+func (cl *List) checkScript() tea.Cmd {
+	if c, ok := cl.Check(); ok {
 		cl.Scripts[c.ID] = !cl.Scripts[c.ID]
 	}
 	return nil
 }
 
-func (cl *checklist) typeSymptom() tea.Cmd {
+func (cl *List) typeSymptom() tea.Cmd {
 	cl.Layers.Push(screen.Symptom)
 	cl.checkingAll = false
-	if !cl.words.Begun {
-		cl.words = screen.NewLine(maxSymptom)
+	if !cl.Words.Begun {
+		cl.Words = screen.NewLine(MaxSymptom)
 	}
 	return nil
 }
 
 // Key is a key while a symptom is typed.
-func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (cl *SymptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc":
 		cl.Layers.Drop(screen.Symptom)
-		cl.words.Set("")
+		cl.Words.Set("")
 		cl.causes()
 	case "ctrl+c":
 		cl.Layers.Drop(screen.Symptom)
 	case "enter":
 		cl.Layers.Drop(screen.Symptom)
-		if cl.words.Text() != "" && len(cl.only) > 0 {
+		if cl.Words.Text() != "" && len(cl.only) > 0 {
 			return cl.checkAll()
 		}
 		if len(cl.only) == 0 {
-			cl.words.Set("")
+			cl.Words.Set("")
 			cl.causes()
 		}
 	default:
-		if cl.words.Key(msg) {
+		if cl.Words.Key(msg) {
 			cl.causes()
 		}
 	}
 	return nil
 }
 
-// maxSymptom bounds what a paste can bring, in characters.
-const maxSymptom = 64 << 10
+// MaxSymptom bounds what a paste can bring, in characters.
+const MaxSymptom = 64 << 10
 
 // maxPasted bounds the text that is kept of a paste, in bytes.
 const maxPasted = 2 << 20
 
 // causes shows the checks that could explain the words.
-func (cl *checklist) causes() {
+func (cl *List) causes() {
 	cl.pasted = ""
-	cl.only, cl.why, cl.explains, cl.item, cl.top = nil, "", "", 0, 0
-	words := cl.words.Text()
+	cl.only, cl.why, cl.explains, cl.Item, cl.top = nil, "", "", 0, 0
+	words := cl.Words.Text()
 	if strings.TrimSpace(words) == "" {
 		return
 	}
@@ -400,20 +419,20 @@ func (cl *checklist) causes() {
 	}
 }
 
-// showAll shows all checks again.
-func (cl *checklist) showAll() {
-	cl.words.Set("")
+// ShowAll shows all checks again.
+func (cl *List) ShowAll() {
+	cl.Words.Set("")
 	cl.only, cl.why, cl.explains = nil, "", ""
 }
 
 // showOnly shows some checks, and says why: what they could explain, and of which cell, if it is one.
-func (cl *checklist) showOnly(ids []string, why, whose string) {
-	cl.words.Set("")
-	cl.only, cl.why, cl.explains, cl.item, cl.top = ids, why, whose, 0, 0
+func (cl *List) showOnly(ids []string, why, whose string) {
+	cl.Words.Set("")
+	cl.only, cl.why, cl.explains, cl.Item, cl.top = ids, why, whose, 0, 0
 }
 
 // Paste looks for what explains a pasted text. Each of its lines is a clause.
-func (cl *checklist) Paste(text string) tea.Cmd {
+func (cl *List) Paste(text string) tea.Cmd {
 	cl.typeSymptom()
 	var lines []string
 	for l := range strings.Lines(text) {
@@ -421,7 +440,7 @@ func (cl *checklist) Paste(text string) tea.Cmd {
 			lines = append(lines, l)
 		}
 	}
-	if cl.words.Paste(strings.Join(lines, "; ")) {
+	if cl.Words.Paste(strings.Join(lines, "; ")) {
 		cl.causes()
 	}
 	if len(lines) < 2 || cl.Opts.Explain == nil {
@@ -431,29 +450,30 @@ func (cl *checklist) Paste(text string) tea.Cmd {
 	return cl.explainPasted()
 }
 
-type explainedMsg struct{ text string }
+// ExplainedMsg is what follows from a text, as a page.
+type ExplainedMsg struct{ Text string }
 
 // explainPasted has the text explained that was pasted, or the words that were typed; explained shows the answer.
-func (cl *checklist) explainPasted() tea.Cmd {
+func (cl *List) explainPasted() tea.Cmd {
 	text, explain := cl.pasted, cl.Opts.Explain
 	if text == "" {
-		text = cl.words.Text()
+		text = cl.Words.Text()
 	}
 	if strings.TrimSpace(text) == "" || explain == nil {
 		cl.Notice = "paste a log or the output of tools here, or type a symptom after /: then E explains it"
 		return nil
 	}
-	return func() tea.Msg { return explainedMsg{explain(text)} }
+	return func() tea.Msg { return ExplainedMsg{explain(text)} }
 }
 
 // Draw is the checklist, exactly height lines of width columns.
-func (cl *checklist) Draw(width, height int) screen.Picture {
+func (cl *List) Draw(width, height int) screen.Picture {
 	head := cl.checkHead(width)
 	room := max(1, height-len(head))
 	list, starts, ends := cl.checkLines(width - 1)
 	if n := len(starts); n > 0 {
-		cl.item = min(cl.item, n-1)
-		from, to := starts[cl.item], ends[cl.item]
+		cl.Item = min(cl.Item, n-1)
+		from, to := starts[cl.Item], ends[cl.Item]
 		if to-from > room {
 			cl.top = max(from, min(cl.top, to-room))
 		} else {
@@ -475,27 +495,27 @@ func (cl *checklist) Draw(width, height int) screen.Picture {
 }
 
 // clickCheck selects the check whose line was clicked.
-func (cl *checklist) clickCheck(row int, l screen.Layout) {
+func (cl *List) clickCheck(row int, l screen.Layout) {
 	line := row - len(cl.checkHead(l.NoteWidth+1)) + cl.top
 	_, starts, ends := cl.checkLines(l.NoteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
-			cl.item, cl.checkingAll = i, false
+			cl.Item, cl.checkingAll = i, false
 		}
 	}
 }
 
 // checkRoom is how many lines of the list are seen.
-func (cl *checklist) checkRoom(l screen.Layout) int {
+func (cl *List) checkRoom(l screen.Layout) int {
 	return max(1, l.NoteHeight-len(cl.checkHead(l.NoteWidth+1)))
 }
 
 // checkHead counts, and says what is looked for.
-func (cl *checklist) checkHead(width int) []string {
+func (cl *List) checkHead(width int) []string {
 	k := cl.Styles
 	counts := map[steps.Grade]int{}
 	running := 0
-	all := cl.checks()
+	all := cl.Checks()
 	for _, c := range all {
 		state := cl.Book.Cells[c.ID]
 		counts[state.Verdict.Grade]++
@@ -529,12 +549,12 @@ func (cl *checklist) checkHead(width int) []string {
 }
 
 // lookedFor says what is looked for, or what can be done; the second line is a drill's.
-func (cl *checklist) lookedFor(width int) (first, second string) {
+func (cl *List) lookedFor(width int) (first, second string) {
 	k := cl.Styles
 	why := theme.Clean(cl.why)
 	switch {
 	case cl.Layers.Has(screen.Symptom):
-		return k.Accent.Render("symptom: ") + cl.words.View(k, theme.Style{}, max(2, width-13)), ""
+		return k.Accent.Render("symptom: ") + cl.Words.View(k, theme.Style{}, max(2, width-13)), ""
 	case cl.why != "" && cl.fixable() && !cl.Busy() && cl.explains == "":
 		first = fmt.Sprintf("f fixes what is selected: %q (D goes back to the page)", why)
 	case cl.why != "" && cl.fixable() && !cl.Busy():
@@ -543,10 +563,10 @@ func (cl *checklist) lookedFor(width int) (first, second string) {
 		first = fmt.Sprintf("how to confirm %q (D goes back to the page, esc shows all)", why)
 	case cl.why != "":
 		first = fmt.Sprintf("what could explain %q (esc shows all)", why)
-	case cl.drill.drilling():
+	case cl.Drill.Drilling():
 		// All of it: it is what one starts from.
 		first = k.Accent.Render("Reported: ") + theme.Clean(cl.Opts.Drill.Report)
-		return strings.Join(theme.Wrap(first, width-2, "", "  "), "\n"), k.Dim.Render(cl.drill.drillHint())
+		return strings.Join(theme.Wrap(first, width-2, "", "  "), "\n"), k.Dim.Render(cl.Drill.drillHint())
 	case cl.only != nil:
 		return k.Dim.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)"), ""
 	default:
@@ -556,13 +576,13 @@ func (cl *checklist) lookedFor(width int) (first, second string) {
 }
 
 // symptom is what is looked for, as one line.
-func (cl *checklist) symptom() string {
-	return theme.Clean(strings.Join(strings.Fields(cl.words.Text()), " "))
+func (cl *List) symptom() string {
+	return theme.Clean(strings.Join(strings.Fields(cl.Words.Text()), " "))
 }
 
 // checkLines are all lines of the list, and where those of each check begin and end.
-func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) {
-	all := cl.checks()
+func (cl *List) checkLines(width int) (lines []string, starts, ends []int) {
+	all := cl.Checks()
 	if len(all) == 0 {
 		return []string{theme.Pad("   "+cl.Styles.Warn.Render("No check knows that. ")+"esc shows all of them.",
 			width)}, nil, nil
@@ -581,7 +601,7 @@ func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) 
 			lines = append(lines, theme.Pad(" "+cl.Styles.Strong.Render(theme.Clean(part)), width))
 		}
 		starts = append(starts, len(lines))
-		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.Styles, width)...)
+		lines = append(lines, cl.drawCheck(c, i == cl.Item, titles).Lines(cl.Styles, width)...)
 		ends = append(ends, len(lines))
 	}
 	return lines, starts, ends
@@ -591,7 +611,7 @@ func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) 
 const measured = "Measured, one after the other"
 
 // checkPart is what a check's part is called. Those that measure stand together.
-func (cl *checklist) checkPart(c steps.Cell) string {
+func (cl *List) checkPart(c steps.Cell) string {
 	if c.Check.Measures {
 		return measured
 	}
@@ -604,7 +624,7 @@ func (cl *checklist) checkPart(c steps.Cell) string {
 }
 
 // drawCheck shows a check with its fix, and how that went, as one thing.
-func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
+func (cl *List) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 	state := cl.Book.Cells[c.ID]
 	d := cells.Check{
 		Cell:   cells.Cell{Cell: c, State: state, Names: cl.RanOn(state), View: cl.ViewOf(c, selected, cl.Layout())},
@@ -638,21 +658,21 @@ func showsEvidence(v steps.Verdict) bool {
 }
 
 // Click selects the check that was clicked.
-func (cl *checklist) Click(_, row int) tea.Cmd {
+func (cl *List) Click(_, row int) tea.Cmd {
 	cl.Dirty, cl.Notice = true, ""
 	cl.clickCheck(row, cl.Layout())
 	return nil
 }
 
 // Wheel goes to the next check, or to the one before.
-func (cl *checklist) Wheel(lines int) tea.Cmd { return cl.nextCheck(lines / wheelStep) }
+func (cl *List) Wheel(lines int) tea.Cmd { return cl.Next(lines / screen.WheelStep) }
 
-// symptomLine is the checklist while a symptom is typed for it.
-type symptomLine struct{ *checklist }
+// SymptomLine is the checklist while a symptom is typed for it.
+type SymptomLine struct{ *List }
 
 // openCheckForm opens the form of the selected check or, if that reads no parameter, of its fix.
-func (cl *checklist) openCheckForm() tea.Cmd {
-	c, ok := cl.check()
+func (cl *List) openCheckForm() tea.Cmd {
+	c, ok := cl.Check()
 	if !ok {
 		return nil
 	}
@@ -660,4 +680,52 @@ func (cl *checklist) openCheckForm() tea.Cmd {
 		c = f
 	}
 	return cl.form.Open(c)
+}
+
+// Bind has the keys that work while the checklist is on the screen.
+func (cl *List) Bind(c screen.Common) {
+	on := screen.On
+	cl.Keys = []screen.Chapter{
+		{Title: "checklist", Bindings: []screen.Binding{
+			on("A", "check everything, or all that is shown", "A").To(cl.checkAll).Runs().Brief(1, "A", "check all"),
+			on("enter, space", "run the selected check", "enter", "space").
+				To(cl.runCheck).Runs().Brief(3, "enter", "check"),
+			on("f", "fix what it found, and check again: shown and asked first", "f").
+				To(cl.fix).Runs().Brief(2, "f", "fix").Only(cl.fixable),
+			on("p", "the parameters that the selected check or its fix reads", "p").To(cl.openCheckForm),
+			on("h", "in a drill: a hint, which costs points", "h").
+				To(cl.Drill.hint).Runs().Brief(1, "h", "hint").Only(cl.Drill.Drilling),
+			on("n", "the next check that found something", "n").To(cl.nextFinding).Brief(5, "n", "next finding"),
+			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
+				To(cl.typeSymptom).Brief(4, "/", "symptom"),
+			on("E", "explain the text that was pasted, or the symptom: causes, fixes, what to do next", "E").
+				To(cl.explainPasted).Brief(7, "E", "explain").Only(func() bool { return cl.Opts.Explain != nil }),
+			on("↓, j", "next check", "down", "j").To(func() tea.Cmd { return cl.Next(1) }),
+			on("↑, k", "previous check", "up", "k").To(func() tea.Cmd { return cl.Next(-1) }),
+			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").
+				To(func() tea.Cmd { return cl.Next(10) }),
+			on("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b").
+				To(func() tea.Cmd { return cl.Next(-10) }),
+			on("home", "the first check", "home").To(func() tea.Cmd { return cl.Next(-len(cl.Checks())) }),
+			on("end, G", "the last check", "end", "G").
+				To(func() tea.Cmd { return cl.Next(len(cl.Checks())) }),
+			on("O, o", "open what the check's script printed", "O", "o").
+				To(cl.checkOutput).Brief(8, "O", "output"),
+			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").
+				To(c.CopyOutput),
+			on("Y", "copy its script, with the values that it would run with", "Y").To(c.CopyScript),
+			on("|", "open its log in $PAGER", "|").To(c.OpenPager),
+			on("e", "show what decided; again: all of the evidence, or none", "e").
+				To(cl.checkEvidence).Brief(9, "e", "evidence"),
+			on("S, s", "show or hide the script", "S", "s").To(cl.checkScript),
+			on("i i", "interrupt what runs and empty the queue", "i").
+				To(cl.InterruptTwice).Runs().Brief(0, "i i", "interrupt").Only(cl.Busy),
+			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
+				To(cl.leaveChecklist).Brief(6, "esc", "back"),
+			on("C", "back to the notebook", "C").To(cl.closeChecklist),
+			on("g", "gauges on the whole screen; g g: the top", "g").To(c.ToggleGauges),
+			on("0", "reset the gauges' peaks and averages", "0").To(cl.ResetPeaks),
+		}},
+		c.Everywhere,
+	}
 }

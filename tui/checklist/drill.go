@@ -1,4 +1,4 @@
-package tui
+package checklist
 
 import (
 	"fmt"
@@ -23,28 +23,28 @@ const (
 	minutePrice = 2
 )
 
-// drill is when a drill began, how long it took once it is over, and what it cost.
-type drill struct {
+// Drill is when a drill began, how long it took once it is over, and what it cost.
+type Drill struct {
 	*screen.Shared
 	screen.Inert
-	list *checklist
+	list *List
 
 	began     time.Time
-	found     time.Duration
+	Found     time.Duration
 	spent     int    // points
 	checksRun int    // how many checks were run
 	hinted    int    // hints that were taken
 	foundBy   string // the check that found it
 }
 
-// drilling reports whether a drill goes on.
-func (dr *drill) drilling() bool { return dr.Opts.Drill.Fault != "" && dr.found == 0 }
+// Drilling reports whether a drill goes on.
+func (dr *Drill) Drilling() bool { return dr.Opts.Drill.Fault != "" && dr.Found == 0 }
 
-// pay takes the price of a cell that has begun to run, or that was asked for at the end.
-func (dr *drill) pay(id string) {
+// Pay takes the price of a cell that has begun to run, or that was asked for at the end.
+func (dr *Drill) Pay(id string) {
 	c, ok := dr.Book.Tutorial.Cell(id)
 	switch {
-	case !ok || !dr.drilling():
+	case !ok || !dr.Drilling():
 	case c.Check.Any():
 		dr.spent += checkPrice
 		dr.checksRun++
@@ -53,22 +53,19 @@ func (dr *drill) pay(id string) {
 	}
 }
 
-// score is what is left of the points.
-func (dr *drill) score() int {
-	took := dr.found
+// Score is what is left of the points.
+func (dr *Drill) Score() int {
+	took := dr.Found
 	if took == 0 {
 		took = dr.Opts.Clock.Now().Sub(dr.began)
 	}
 	return max(0, drillPoints-dr.spent-int(took/time.Minute)*minutePrice)
 }
 
-// DrillUsed is how many checks ran in a drill and how many hints were taken.
-func (m *Model) DrillUsed() (checks, hints int) { return m.drill.checksRun, m.drill.hinted }
-
 // hint gives one more hint, at a price.
-func (dr *drill) hint() tea.Cmd {
+func (dr *Drill) hint() tea.Cmd {
 	switch {
-	case !dr.drilling():
+	case !dr.Drilling():
 		dr.Notice = "hints are for drills: railbench drill"
 	case dr.hinted == len(dr.Opts.Drill.Hints):
 		dr.Notice = "no other hint: " + dr.lastHint()
@@ -81,24 +78,27 @@ func (dr *drill) hint() tea.Cmd {
 }
 
 // lastHint is the one that was taken last; empty for none.
-func (dr *drill) lastHint() string {
+func (dr *Drill) lastHint() string {
 	if dr.hinted == 0 {
 		return ""
 	}
 	return dr.Opts.Drill.Hints[dr.hinted-1]
 }
 
+// Used is how many checks ran in a drill and how many hints were taken.
+func (dr *Drill) Used() (checks, hints int) { return dr.checksRun, dr.hinted }
+
 // drillHint stands behind what was reported.
-func (dr *drill) drillHint() string {
+func (dr *Drill) drillHint() string {
 	if said := dr.lastHint(); said != "" {
 		return "Hint: " + theme.Clean(said)
 	}
 	return fmt.Sprintf("/ looks for it; a check costs %d points, h a hint for %d", checkPrice, hintPrice)
 }
 
-// drilled notes how long a drill took, when a check has found its fault.
-func (dr *drill) drilled(e steps.CellEnded) {
-	if !dr.drilling() || !hasProblem(e.Verdict.Grade) {
+// Drilled notes how long a drill took, when a check has found its fault.
+func (dr *Drill) Drilled(e steps.CellEnded) {
+	if !dr.Drilling() || !hasProblem(e.Verdict.Grade) {
 		return
 	}
 	c, ok := dr.Book.Tutorial.Cell(e.Cell)
@@ -111,15 +111,15 @@ func (dr *drill) drilled(e steps.CellEnded) {
 		return
 	}
 	for _, id := range dr.Book.Queue { // running every check costs the same wherever the fault is found
-		dr.pay(id)
+		dr.Pay(id)
 	}
-	dr.found = max(time.Second, dr.Opts.Clock.Now().Sub(dr.began))
+	dr.Found = max(time.Second, dr.Opts.Clock.Now().Sub(dr.began))
 	dr.Layers.Push(screen.DrillEnd)
 	dr.foundBy = c.ID
 }
 
 // Key goes on after the end of a drill; f fixes what was found.
-func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (dr *Drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 	dr.Layers.Drop(screen.DrillEnd)
 	if msg.String() != "f" {
 		return nil
@@ -127,21 +127,21 @@ func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 	dr.Layers.Push(screen.Checklist)
 	dr.Layers.Drop(screen.Symptom, screen.Output)
 	dr.list.checkingAll = false
-	dr.list.showAll()
-	dr.list.chooseCheck(dr.foundBy)
+	dr.list.ShowAll()
+	dr.list.Choose(dr.foundBy)
 	return dr.list.fix()
 }
 
 // Draw is what is said at the end of a drill.
-func (dr *drill) Draw(width, _ int) screen.Picture {
+func (dr *Drill) Draw(width, _ int) screen.Picture {
 	width = min(screen.BoxWidth, width)
 	k := dr.Styles
 	c, _ := dr.Book.Tutorial.Cell(dr.foundBy)
 	say := func(text string) []string { return theme.Wrap(text, width, "", "") }
 	lines := say(fmt.Sprintf("%s, after %s.",
-		k.Strong.Render(theme.Clean(dr.Opts.Drill.Title)), cells.Seconds(dr.found)))
+		k.Strong.Render(theme.Clean(dr.Opts.Drill.Title)), cells.Seconds(dr.Found)))
 	lines = append(lines, say(fmt.Sprintf("%s of %d points: %s and %s.",
-		k.Focus.Render(fmt.Sprint(dr.score())), drillPoints, steps.Counted(dr.checksRun, "check"),
+		k.Focus.Render(fmt.Sprint(dr.Score())), drillPoints, steps.Counted(dr.checksRun, "check"),
 		steps.Counted(dr.hinted, "hint")))...)
 	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+dr.Opts.Drill.Fault+"; the check \""+
 		theme.Clean(c.Title)+"\" found it."))...)
@@ -151,9 +151,3 @@ func (dr *drill) Draw(width, _ int) screen.Picture {
 	}
 	return screen.Picture{Lines: append(lines, "", keys), Title: "Found", Columns: width}
 }
-
-// Score is what is left of a drill's points.
-func (m *Model) Score() int { return m.drill.score() }
-
-// Drilled is how long it took to find a drill's fault; 0 where it was not found.
-func (m *Model) Drilled() time.Duration { return m.drill.found.Round(time.Second) }
