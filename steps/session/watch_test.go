@@ -99,6 +99,21 @@ func TestLinkThatWentDown(t *testing.T) {
 	}
 }
 
+// A line in which nothing moved is no sign of life, as of iperf3's server, which prints one a second.
+func TestLinesWithoutLife(t *testing.T) {
+	for line, dead := range map[string]bool{
+		"[  5]   7.00-8.00   sec  0.00 Bytes  0.00 bits/sec":                   true,
+		"[SUM]   7.00-8.00   sec  0.00 Bytes  0.00 bits/sec                  ": true,
+		"[  5]   6.00-7.00   sec  4.64 GBytes  39.9 Gbits/sec":                 false,
+		"[  5]   6.00-7.00   sec   128 KBytes  10.00 Mbits/sec":                false,
+		"65536      5000             0.00               0.00":                  false,
+	} {
+		if got := nothingMoved.Regexp().MatchString(line); got != dead {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
 // nobody is a look at processes of which none is stopped.
 func nobody(context.Context) string { return "" }
 

@@ -223,6 +223,14 @@ func TestTCP(t *testing.T) {
 		"the cable was out": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
 			kindtest.Counter(s, steps.Here, 0).Errors["carrier_changes"] = 2
 		}), steps.Fail, steps.LinkFlapped, nil},
+		"the cable was out, and the test lasted for longer": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
+				late := s.Outputs[1].Value.(parse.Iperf3)
+				late.Seconds *= 3.5
+				s.Outputs[1].Value = late
+				kindtest.Counter(s, steps.Here, 0).Errors["carrier_changes"] = 1
+			}), steps.Fail, steps.LinkFlapped, nil,
+		},
 		"no link": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false }), steps.Fail,
