@@ -53,8 +53,7 @@ func (ce *cellEdits) put(e steps.PartChanged) tea.Cmd {
 // undoEdit takes back the last change of cells.
 func (ce *cellEdits) undoEdit() tea.Cmd {
 	if len(ce.undone) == 0 {
-		ce.Notice = "no cell was edited, added or removed"
-		return nil
+		return ce.Say("no cell was edited, added or removed")
 	}
 	last := ce.undone[len(ce.undone)-1]
 	ce.undone = ce.undone[:len(ce.undone)-1]
@@ -118,8 +117,7 @@ func (ce *cellEdits) remove() tea.Cmd {
 	case !ok:
 		return nil
 	case ce.Book.Cells[c.ID].Running || slices.Contains(ce.Book.Queue, c.ID):
-		ce.Notice = "it runs, or waits: i i interrupts"
-		return nil
+		return ce.Say("it runs, or waits: i i interrupts")
 	case ce.KeyBefore != "d" && ce.hides(c):
 		ce.Notice = "d again hides the cell, whose result still counts; z shows it again"
 		ce.KeyBefore = "d"
@@ -153,8 +151,7 @@ func (ce *cellEdits) unhide() tea.Cmd {
 	part := ce.Book.Tutorial.Parts[ce.notebook.part]
 	n := screen.HiddenIn(part)
 	if n == 0 {
-		ce.Notice = "no cell of this part is hidden"
-		return nil
+		return ce.Say("no cell of this part is hidden")
 	}
 	ce.Notice = steps.Counted(n, "cell") + " shown again"
 	return ce.change(part.ID, func(all []steps.Cell) []steps.Cell {
@@ -178,8 +175,7 @@ func (ce *cellEdits) takeAway(c steps.Cell) tea.Cmd {
 func (ce *cellEdits) copyCell() tea.Cmd {
 	c, ok := ce.notebook.Selected()
 	if !ok {
-		ce.Notice = "select a cell to copy it"
-		return nil
+		return ce.Say("select a cell to copy it")
 	}
 	ce.clip, ce.Notice = &c, "v pastes "+c.Title+" below, V above"
 	return nil
@@ -190,14 +186,11 @@ func (ce *cellEdits) cut() tea.Cmd {
 	c, ok := ce.notebook.Selected()
 	switch {
 	case !ok:
-		ce.Notice = "select a cell to cut it"
-		return nil
+		return ce.Say("select a cell to cut it")
 	case ce.Book.Cells[c.ID].Running || slices.Contains(ce.Book.Queue, c.ID):
-		ce.Notice = "it runs, or waits: i i interrupts"
-		return nil
+		return ce.Say("it runs, or waits: i i interrupts")
 	case ce.Opts.ReadOnly != "":
-		ce.Notice = screen.OnlyFollows
-		return nil
+		return ce.Say(screen.OnlyFollows)
 	}
 	ce.clip, ce.Notice = &c, "cut; v pastes it, z brings it back"
 	return ce.takeAway(c)
@@ -211,8 +204,7 @@ func (ce *cellEdits) pasteBelow() tea.Cmd { return ce.pasteCell(1) }
 // cut comes back as it was, with its output; a copy is a scratch cell.
 func (ce *cellEdits) pasteCell(after int) tea.Cmd {
 	if ce.clip == nil {
-		ce.Notice = "x cuts a cell, c copies it: then v pastes it"
-		return nil
+		return ce.Say("x cuts a cell, c copies it: then v pastes it")
 	}
 	part, c := ce.notebook.open(), *ce.clip
 	if part.ID == "" {
@@ -265,8 +257,7 @@ func (ce *cellEdits) cyclePlace() tea.Cmd {
 func (ce *cellEdits) scratch(edit func(*steps.Cell)) tea.Cmd {
 	c, ok := ce.notebook.Selected()
 	if !ok || !c.Scratch {
-		ce.Notice = "only a scratch cell can do that: a and b add one"
-		return nil
+		return ce.Say("only a scratch cell can do that: a and b add one")
 	}
 	return ce.change(ce.notebook.open().ID, func(all []steps.Cell) []steps.Cell {
 		for i := range all {

@@ -86,8 +86,7 @@ func (m *Model) tellSaved() tea.Cmd {
 // serve begins to show the session in browsers, or ends that.
 func (m *Model) serve() tea.Cmd {
 	if m.Opts.Viewers.Serve == nil {
-		m.Notice = "this session is shown here alone: railbench serve shows one in browsers"
-		return nil
+		return m.Say("this session is shown here alone: railbench serve shows one in browsers")
 	}
 	serve := m.Opts.Viewers.Serve
 	return func() tea.Msg {

@@ -45,19 +45,16 @@ func (cp *copies) copyOutput() tea.Cmd {
 	state := cp.Book.Cells[c.ID]
 	switch {
 	case !ok:
-		cp.Notice = "select a cell to copy what it printed"
-		return nil
+		return cp.Say("select a cell to copy what it printed")
 	case state.Run == 0:
-		cp.Notice = "it has not run yet"
-		return nil
+		return cp.Say("it has not run yet")
 	case cp.KeyBefore == "y" && state.Log != "":
 		cp.KeyBefore, cp.Notice = "", "copied the path of its log"+allowed
 		return tea.SetClipboard(state.Log)
 	}
 	verdict := cp.verdict(state)
 	if state.Output.Len() == 0 && verdict == "" {
-		cp.Notice = "it has printed nothing"
-		return nil
+		return cp.Say("it has printed nothing")
 	}
 	head := ""
 	if cp.Simulated() {
@@ -161,8 +158,7 @@ func byNode(c steps.Cell, out steps.Scroll) (all []string) {
 func (cp *copies) copyScript() tea.Cmd {
 	c, ok := cp.current()
 	if !ok {
-		cp.Notice = "select a cell to copy its script"
-		return nil
+		return cp.Say("select a cell to copy its script")
 	}
 	planned, book := cp.Opts.Plan.Text, cp.Book
 	if planned == nil || book.Rig.Probed.IsZero() {
@@ -196,8 +192,7 @@ func (cp *copies) copied(s scriptMsg) tea.Cmd {
 	cp.Dirty = true
 	switch {
 	case s.text == "":
-		cp.Notice = "it has no script"
-		return nil
+		return cp.Say("it has no script")
 	case len(s.text) > maxCopy:
 		// Half a script is worse than none.
 		cp.Notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it",
@@ -216,14 +211,11 @@ func (cp *copies) openPager() tea.Cmd {
 	open := cp.Opts.Programs.Pager
 	switch {
 	case !ok:
-		cp.Notice = "select a cell to page through what it printed"
-		return nil
+		return cp.Say("select a cell to page through what it printed")
 	case state.Output.Len() == 0:
-		cp.Notice = "it has printed nothing"
-		return nil
+		return cp.Say("it has printed nothing")
 	case open == nil:
-		cp.Notice = "no pager is available here"
-		return nil
+		return cp.Say("no pager is available here")
 	}
 	simulated := cp.Simulated()
 	return func() tea.Msg {
@@ -246,12 +238,10 @@ func (cp *copies) paging(msg pagerMsg) tea.Cmd {
 	cp.Dirty = true
 	switch {
 	case msg.err != nil:
-		cp.Notice = msg.err.Error()
-		return nil
+		return cp.Say(msg.err.Error())
 	case cp.Layers.Has(screen.Question):
 		// It came meanwhile, and may have a deadline.
-		cp.Notice = "answer this first; | opens the pager then"
-		return nil
+		return cp.Say("answer this first; | opens the pager then")
 	}
 	return tea.Exec(msg.cmd, func(err error) tea.Msg { return pagedMsg{err} })
 }

@@ -167,8 +167,7 @@ type (
 func (ed *editor) otherEditor() tea.Cmd {
 	open, text := ed.Opts.Programs.Editor, ed.text()
 	if open == nil {
-		ed.Notice = "no other editor is available here"
-		return nil
+		return ed.Say("no other editor is available here")
 	}
 	return func() tea.Msg {
 		run, read, err := open(text)
@@ -181,11 +180,9 @@ func (ed *editor) handOver(msg editorMsg) tea.Cmd {
 	ed.Dirty = true
 	switch {
 	case msg.err != nil:
-		ed.Notice = msg.err.Error()
-		return nil
+		return ed.Say(msg.err.Error())
 	case ed.Layers.Has(screen.Question) || !ed.Layers.Has(screen.Editor):
-		ed.Notice = "the editor was not opened: something else came meanwhile"
-		return nil
+		return ed.Say("the editor was not opened: something else came meanwhile")
 	}
 	return tea.Exec(msg.run, func(err error) tea.Msg { return editedMsg{msg.read, err} })
 }

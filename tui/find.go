@@ -198,13 +198,11 @@ func (fi *finder) foldedIn(c steps.Cell) string {
 func (fi *finder) nextPlace(way int) tea.Cmd {
 	f := &fi.lookup
 	if f.words.Text == "" {
-		fi.Notice = "/ looks for something"
-		return nil
+		return fi.Say("/ looks for something")
 	}
 	f.hits = fi.matches() // cells may have run since
 	if len(f.hits) == 0 {
-		fi.Notice = "nothing found"
-		return nil
+		return fi.Say("nothing found")
 	}
 	to := f.at + way
 	if f.at >= len(f.hits) || f.hits[f.at].part != fi.notebook.part || f.hits[f.at].item != fi.notebook.cursor().item {

@@ -1,7 +1,7 @@
 package tui
 
 import (
-	tea "charm.land/bubbletea/v2"
+	"slices"
 
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/screen"
@@ -23,14 +23,12 @@ func (m *Model) notebookKeys() []screen.Chapter {
 			on("shift+enter, alt+enter",
 				"run the selected cell and select the next one, and after the last one's verdict the next part"+
 					" (many terminals can't send shift+enter; alt+enter always works)",
-				"shift+enter", "alt+enter").
-				To(m.notebook.runAndNext).Runs(),
+				"shift+enter", "alt+enter").To(m.notebook.runAndNext).Runs(),
 			on("A", "run all cells of all parts, but for those beside the tutorial's way",
 				"A").To(m.notebook.runAll).Runs().Brief(6, "A", "all"),
 			on("P", "run the cells of this part", "P").To(m.notebook.runPart),
 			on("F", "run from the selected cell to the end", "F").To(m.notebook.runFromHere).Runs().Brief(8, "F", "from here"),
-			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").
-				To(m.notebook.runRest),
+			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").To(m.notebook.runRest),
 			on("r", "open the runbook again after it has changed on disk", "r").
 				To(m.saved.reopen).Runs().Brief(1, "r", "open again").Only(func() bool { return m.ChangedFile != "" }).
 				Unlike("r makes it raw text"),
@@ -39,14 +37,12 @@ func (m *Model) notebookKeys() []screen.Chapter {
 			on("delete, ctrl+l", "clear the selected cell's output", "delete", "ctrl+l").To(m.notebook.clear),
 			on("p",
 				"the parameters that the selected cell reads, for it or for all cells; on an introduction all of them",
-				"p").
-				To(m.notebook.openForm).Runs().Brief(11, "p", "parameters").Unlike("p opens the palette: here : does"),
+				"p").To(m.notebook.openForm).Runs().Brief(11, "p", "parameters").Unlike("p opens the palette: here : does"),
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
 				To(m.list.Explain).Runs().Brief(1, "w", "why?").Only(m.list.Explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
 				To(m.links.Open).Runs().Brief(6, "L", "link").Only(m.Linkable).Unlike("L numbers the lines"),
-			on("C", "the checklist: what is wrong with this rig?", "C").
-				To(m.list.Open).Brief(6, "C", "checklist"),
+			on("C", "the checklist: what is wrong with this rig?", "C").To(m.list.Open).Brief(6, "C", "checklist"),
 		}},
 		{Title: "move", Bindings: []screen.Binding{
 			on("↓, j", "next cell", "down", "j").To(m.notebook.down).Brief(5, "↑↓", "move"),
@@ -69,8 +65,8 @@ func (m *Model) notebookKeys() []screen.Chapter {
 			on("/", "look for something in the whole notebook and in all outputs: capitals count where there is one", "/").
 				To(m.finder.typeFind).Brief(12, "/", "search"),
 			on("n", "the next place where it was found", "n").
-				To(func() tea.Cmd { return m.finder.nextPlace(1) }).Brief(2, "n", "next").Only(m.finder.finding),
-			on("N", "the one before", "N").To(func() tea.Cmd { return m.finder.nextPlace(-1) }),
+				By(m.finder.nextPlace, 1).Brief(2, "n", "next").Only(m.finder.finding),
+			on("N", "the one before", "N").By(m.finder.nextPlace, -1),
 			on("esc", "leave the search", "esc").To(m.finder.leaveFind),
 			on("O", "open the selected cell's whole output; again, or esc, closes it", "O").
 				To(m.finder.openFound).Brief(9, "O", "output"),
@@ -84,16 +80,14 @@ func (m *Model) notebookKeys() []screen.Chapter {
 			on(cells.WideKey, "tables with all of their columns, as lists where they are too wide", cells.WideKey).
 				To(m.notebook.toggleWide),
 			on("*", "what the numbers in the margin stand for: what the source documents say otherwise;"+
-				" the page differences has all of them", "*").
-				To(m.notebook.toggleNotes),
+				" the page differences has all of them", "*").To(m.notebook.toggleNotes),
 			on("K", "what the glossary says of this text's words", "K").To(m.notebook.explainWords),
 			on("H", "fold the list of parts away, or show it", "H").To(m.notebook.toggleParts),
 			on("M", "leave the mouse to the terminal, which can select text then; again takes it back", "M").
 				To(m.notebook.toggleMouse).Unlike("M merges cells"),
 			on("T T",
 				"show the whole script of a cell from another user's session, and trust it: then it runs",
-				"T").
-				To(m.notebook.trust),
+				"T").To(m.notebook.trust),
 			on("g", "gauges on the whole screen; g g: the top", "g").To(m.toggleGauges).Brief(7, "g", "gauges"),
 			on("_", "hide the gauges below, or show them", "_").To(m.hideGauges),
 			on("ctrl+g", "the stage: numerals and bars for an audience", "ctrl+g").
@@ -146,13 +140,11 @@ func (m *Model) common() screen.Common {
 func (m *Model) everywhere() screen.Chapter {
 	return screen.Chapter{Title: "railbench", Bindings: []screen.Binding{
 		on(":, ctrl+p, ctrl+k", "find an action, a part, a cell, a check or a session by its words",
-			":", "ctrl+p", "ctrl+k").
-			To(m.openPalette),
+			":", "ctrl+p", "ctrl+k").To(m.openPalette),
 		on("ctrl+s",
 			"write edited scripts to the runbook that they are from; of the built-in tutorial,"+
 				" say where the session is saved, which it is by itself",
-			"ctrl+s").
-			To(m.tellSaved),
+			"ctrl+s").To(m.tellSaved),
 		on("B", "show the gauges, verdicts and notebook in browsers on this machine; again: no more", "B").To(m.serve),
 		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").To(m.docs.Toggle),
 		on("?", "this help", "?").To(m.help.Open).Brief(2, "?", "help"),
@@ -182,7 +174,57 @@ func (m *Model) findKeys() []screen.Chapter {
 		on("enter", "go on with n and N", "enter").To(m.finder.keepFind).Brief(1, "enter", "done"),
 		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").To(m.finder.dropFind).Brief(2, "esc", "leave"),
 		on("backspace", "take a letter back", "backspace").To(m.finder.eraseFind),
-		on("ctrl+u", "take all of it back", "ctrl+u").
-			To(m.finder.emptyFind).Brief(3, "ctrl+u", "empty"),
+		on("ctrl+u", "take all of it back", "ctrl+u").To(m.finder.emptyFind).Brief(3, "ctrl+u", "empty"),
 	}}}
 }
+
+// bind gives each layer the table of its keys. Keys, footer, help and the page about keys all come from these.
+func (m *Model) bind() {
+	m.notebook.Keys, m.finder.Keys, m.editor.Keys = m.notebookKeys(), m.findKeys(), m.editorKeys()
+	m.list.Bind(m.common())
+	m.output.Bind(m.common())
+	m.gauges.Keys = m.gaugeKeys()
+	m.presenter.Bind(m.everywhere(), m.notebook.run, m.quit.Leave)
+	m.docs.Bind(m.everywhere())
+}
+
+// A KeyTable is the keys of one screen and what they do.
+type KeyTable struct {
+	Screen string
+	Rows   [][3]string // keys, what they do, and what Jupyter does with them if that is something else
+}
+
+// KeyTables lists the keys of each screen. Those that work on all of them stand with
+// the notebook's, which is the first.
+func KeyTables() []KeyTable {
+	m := New(nil, screen.Options{})
+	var tables []KeyTable
+	for _, screen := range []struct {
+		name     string
+		chapters []screen.Chapter
+	}{
+		{"notebook", m.notebook.Keys},
+		{"search", m.finder.Keys},
+		{"checklist", m.list.Keys},
+		{"output", slices.Concat(m.output.Keys, m.output.SearchKeys())},
+		{"editor", m.editor.Keys},
+		{"gauges", m.gauges.Keys},
+		{"stage", m.presenter.Keys},
+		{"pages", m.docs.Keys},
+	} {
+		t := KeyTable{Screen: screen.name}
+		for _, c := range screen.chapters {
+			if c.Title == m.everywhere().Title && len(tables) > 0 {
+				continue
+			}
+			for _, b := range c.Bindings {
+				t.Rows = append(t.Rows, [3]string{b.Help().Key, b.Help().Desc, b.Jupyter})
+			}
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// chapters are the bindings of the screen that is shown.
+func (m *Model) chapters() []screen.Chapter { return m.all[m.Layers.Screen()].Bindings() }

@@ -249,3 +249,12 @@ func (m *Model) Score() int { return m.drill.Score() }
 
 // Drilled is how long it took to find a drill's fault; 0 where it was not found.
 func (m *Model) Drilled() time.Duration { return m.drill.Found.Round(time.Second) }
+
+// restyle draws everything again with the terminal's styles.
+func (m *Model) restyle() {
+	m.ChooseStyles()
+	m.notebook.cache = cache{}
+	m.docs.Restyle()
+	m.help.Fit()
+	m.editor.dressEditor()
+}

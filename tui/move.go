@@ -125,8 +125,7 @@ func (nb *notebook) advance() tea.Cmd {
 // goToPart opens a part where it was left.
 func (nb *notebook) goToPart(i int) tea.Cmd {
 	if i < 0 || i >= len(nb.Parts()) {
-		nb.Notice = "unknown part"
-		return nil
+		return nb.Say("unknown part")
 	}
 	nb.part, nb.Follow, nb.watch = i, false, ""
 	nb.Layers.Drop(screen.Output)
@@ -136,16 +135,14 @@ func (nb *notebook) goToPart(i int) tea.Cmd {
 
 func (nb *notebook) nextPart() tea.Cmd {
 	if nb.part+1 >= len(nb.Parts()) {
-		nb.Notice = "this is the last part"
-		return nil
+		return nb.Say("this is the last part")
 	}
 	return nb.goToPart(nb.part + 1)
 }
 
 func (nb *notebook) previousPart() tea.Cmd {
 	if nb.part == 0 {
-		nb.Notice = "this is the first part"
-		return nil
+		return nb.Say("this is the first part")
 	}
 	return nb.goToPart(nb.part - 1)
 }
@@ -270,8 +267,7 @@ func (nb *notebook) toggleOutput() tea.Cmd {
 func (nb *notebook) toggleScript() tea.Cmd {
 	c, ok := nb.Selected()
 	if !ok || c.Note() || c.Own != "" {
-		nb.Notice = "no script here"
-		return nil
+		return nb.Say("no script here")
 	}
 	nb.Scripts[c.ID] = !nb.Scripts[c.ID]
 	nb.Notice = "the script is folded"
@@ -286,8 +282,7 @@ func (nb *notebook) toggleScript() tea.Cmd {
 func (nb *notebook) trust() tea.Cmd {
 	c, ok := nb.Selected()
 	if !ok || c.Note() {
-		nb.Notice = "no script here"
-		return nil
+		return nb.Say("no script here")
 	}
 	if nb.KeyBefore != "T" || nb.reads != c.ID {
 		nb.Scripts[c.ID] = true

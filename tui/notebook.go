@@ -233,8 +233,7 @@ func (nb *notebook) toggleWide() tea.Cmd {
 func (nb *notebook) toggleNotes() tea.Cmd {
 	id := nb.here()
 	if nb.markOf(id) == 0 {
-		nb.Notice = "no number in the margin here: D has the page differences"
-		return nil
+		return nb.Say("no number in the margin here: D has the page differences")
 	}
 	nb.notes[id] = !nb.notes[id]
 	nb.Notice = fmt.Sprintf("note %d is folded", nb.markOf(id))
@@ -249,14 +248,11 @@ func (nb *notebook) edit() tea.Cmd {
 	c, ok := nb.Selected()
 	switch {
 	case !ok:
-		nb.Notice = "select a cell first: its script is what can be edited"
-		return nil
+		return nb.Say("select a cell first: its script is what can be edited")
 	case c.Own != "":
-		nb.Notice = "railbench does this itself: no script"
-		return nil
+		return nb.Say("railbench does this itself: no script")
 	case nb.Opts.ReadOnly != "":
-		nb.Notice = screen.OnlyFollows
-		return nil
+		return nb.Say(screen.OnlyFollows)
 	}
 	nb.editor.editRole(c, 0)
 	return nil
@@ -270,8 +266,7 @@ func (nb *notebook) restart() tea.Cmd {
 		return cmd
 	}
 	if nb.Busy() {
-		nb.Notice = "something runs: i i interrupts it"
-		return nil
+		return nb.Say("something runs: i i interrupts it")
 	}
 	nb.Notice = "all outputs and verdicts are cleared"
 	var ids []string
@@ -429,8 +424,7 @@ func (nb *notebook) explainWords() tea.Cmd {
 	}
 	words := nb.docs.Glossary(text)
 	if words == "" {
-		nb.Notice = "the glossary has none of these words: D lists all pages"
-		return nil
+		return nb.Say("the glossary has none of these words: D lists all pages")
 	}
 	return nb.docs.Explained("# Words of this text\n\n" + words + "\n")
 }

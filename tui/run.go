@@ -16,8 +16,7 @@ func (nb *notebook) run() tea.Cmd {
 		return nb.advance()
 	}
 	if nb.Book.Cells[c.ID].Running {
-		nb.NoteRun(screen.IsRunning)
-		return nil
+		return nb.NoteRun(screen.IsRunning)
 	}
 	nb.Follow, nb.watch = true, ""
 	nb.cursor().loose = false
@@ -115,8 +114,7 @@ func (nb *notebook) runRest() tea.Cmd {
 		left = append(left, c)
 	}
 	if len(left) == 0 {
-		nb.Notice = "nothing is left to run from here on"
-		return nil
+		return nb.Say("nothing is left to run from here on")
 	}
 	return nb.runCells(left)
 }
@@ -127,8 +125,7 @@ func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
 		ids = append(ids, c.ID)
 	}
 	if len(ids) == 0 {
-		nb.Notice = "no cell to run"
-		return nil
+		return nb.Say("no cell to run")
 	}
 	nb.Follow, nb.watch = true, ""
 	return nb.Start(ids...)
@@ -140,8 +137,31 @@ func (nb *notebook) clear() tea.Cmd {
 		return nil
 	}
 	if nb.Book.Cells[c.ID].Running {
-		nb.NoteRun(screen.IsRunning)
-		return nil
+		return nb.NoteRun(screen.IsRunning)
 	}
 	return nb.Ask(func(s screen.Session) { s.Clear(c.ID) })
+}
+
+// reading keeps that the open part was read, once its end is on the screen.
+func (nb *notebook) reading() tea.Cmd {
+	id := nb.open().ID
+	if nb.Opts.Learning == nil || id == "" || nb.wasRead[id] || nb.Layers.Top() != screen.Notebook {
+		return nil
+	}
+	d, h := nb.lines(), nb.Layout().NoteHeight
+	nb.settle(d, h)
+	if nb.top(d)+h < d.total {
+		return nil
+	}
+	nb.wasRead[id] = true
+	return nb.Learn(func(l screen.Learning) error { return l.PartRead(id) })
+}
+
+// ran keeps that a cell passed, or warned.
+func (m *Model) ran(e steps.CellEnded) tea.Cmd {
+	c, ok := m.Book.Tutorial.Cell(e.Cell)
+	if g := e.Verdict.Grade; !ok || c.Check.Any() || c.Scratch || c.Edited || g != steps.Pass && g != steps.Warn {
+		return nil
+	}
+	return m.Learn(func(l screen.Learning) error { return l.CellRan(e.Cell) })
 }

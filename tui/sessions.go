@@ -79,8 +79,7 @@ func (ss *sessions) sessionChoices() (all []dialog.Choice) {
 // away before that.
 func (ss *sessions) openSession(path string) tea.Cmd {
 	if ss.Busy() && ss.Opts.ReadOnly == "" {
-		ss.Notice = "something runs: i i interrupts it"
-		return nil
+		return ss.Say("something runs: i i interrupts it")
 	}
 	check := ss.Opts.Saved.Check
 	return func() tea.Msg { return checkedMsg{path, check(path)} }
@@ -90,15 +89,12 @@ func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
 	ss.Dirty = true
 	switch {
 	case msg.err != nil:
-		ss.Notice = msg.err.Error()
-		return nil
+		return ss.Say(msg.err.Error())
 	case ss.Busy() && ss.Opts.ReadOnly == "":
-		ss.Notice = "something runs by now: i i interrupts it"
-		return nil
+		return ss.Say("something runs by now: i i interrupts it")
 	}
 	if ss.Unsaved() {
-		ss.Notice = dialog.NotSaved
-		return nil
+		return ss.Say(dialog.NotSaved)
 	}
 	ss.next = Next{Session: msg.path}
 	return tea.Quit
@@ -108,14 +104,11 @@ func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
 func (ss *sessions) reopen() tea.Cmd {
 	switch {
 	case ss.ChangedFile == "":
-		ss.Notice = "no runbook has changed on disk; R runs what is left"
-		return nil
+		return ss.Say("no runbook has changed on disk; R runs what is left")
 	case ss.Busy():
-		ss.Notice = "something runs: i i interrupts it"
-		return nil
+		return ss.Say("something runs: i i interrupts it")
 	case ss.Unsaved():
-		ss.Notice = dialog.NotSaved
-		return nil
+		return ss.Say(dialog.NotSaved)
 	}
 	ss.next = Next{Session: ss.Book.Saved.Path, Again: true}
 	return tea.Quit
@@ -124,8 +117,7 @@ func (ss *sessions) reopen() tea.Cmd {
 // compare shows what is better and worse here than in another session.
 func (ss *sessions) compare(s screen.SessionFile) tea.Cmd {
 	if ss.Book.Saved.Path == "" {
-		ss.Notice = "nothing of this session is saved yet that could be compared"
-		return nil
+		return ss.Say("nothing of this session is saved yet that could be compared")
 	}
 	open, compare := ss.Book.Saved.Path, ss.Opts.Saved.Compare
 	return func() tea.Msg {
@@ -138,8 +130,7 @@ func (ss *sessions) compare(s screen.SessionFile) tea.Cmd {
 func (ss *sessions) compared(msg comparedMsg) tea.Cmd {
 	ss.Dirty = true
 	if msg.err != nil {
-		ss.Notice = msg.err.Error()
-		return nil
+		return ss.Say(msg.err.Error())
 	}
 	return ss.docs.Add(screen.Doc{Name: "comparison", About: "this session and " + msg.name, Text: msg.text})
 }

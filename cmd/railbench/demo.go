@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/runner/console"
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/notebook"
@@ -21,7 +18,6 @@ import (
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/presenter"
-	"github.com/railbench/railbench/tui/render"
 	"github.com/railbench/railbench/tui/screen"
 )
 
@@ -178,13 +174,7 @@ when the railbench that gave it has ended.`,
 				Terminal: unlinked(),
 				Clock:    screen.Clock{Now: time.Now},
 			})
-			ctx, lend, stop := console.ScreenSignals(cmd.Context())
-			defer stop()
-			err = render.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
-			if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
-				return fmt.Errorf("run the screen: %w", err)
-			}
-			return nil
+			return show(cmd, model, out)
 		},
 	}
 }

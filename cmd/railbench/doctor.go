@@ -121,9 +121,7 @@ func (f doctorFlags) look(cmd *cobra.Command, b *bench, t steps.Tutorial, checks
 	ctx, cancel := limited(cmd.Context(), f.timeout)
 	defer cancel()
 	b.options.Logs = logDir()
-	b.tellWaits(cmd.ErrOrStderr())
-	s := session.New(b.options)
-	b.onState = s.State
+	s := b.session(cmd.ErrOrStderr())
 	d := doctor.New(session.Follow(s, nil), t, cmd.ErrOrStderr())
 	s.Open()
 	d.RunAll(ctx, checks)

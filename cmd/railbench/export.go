@@ -142,8 +142,6 @@ func sessionObject(d *notebook.Document) headless.Object {
 		}
 	}
 	r := headless.NewObject(d.Railbench, d.Book.Rig, cells, ended) // that which ran them, and not the one that exports
-	if r.Cells == nil {
-		r.Cells = []headless.Cell{}
-	}
+	r.Cells = headless.Whole(r.Cells)
 	return r
 }

@@ -69,11 +69,9 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 		"set a parameter: NAME=VALUE, or CELL.NAME=VALUE for one cell (see railbench list --params)")
 	flags.StringVar(&f.container, "container", "",
 		"on every node, check libraries, limits and settings inside this container (docker or podman)")
-	flags.StringVar(&f.link, "link", "",
-		"the link under test, A:B: two nodes by name or number; the clients run on A")
+	flags.StringVar(&f.link, "link", "", "the link under test, A:B: two nodes by name or number; the clients run on A")
 	f.speed = 1
-	flags.Var(&f.speed, "speed",
-		"how much faster the simulated rig's time runs; max: as fast as the processor allows")
+	flags.Var(&f.speed, "speed", "how much faster the simulated rig's time runs; max: as fast as the processor allows")
 	flags.Uint64Var(&f.seed, "seed", 1, "repeat the simulated rig's figures exactly")
 	flags.Var(nodesFlag{f}, "nodes",
 		"the rig's nodes: a,b or spark-[01-04] or @group (see railbench nodes); a number sets the size of the "+

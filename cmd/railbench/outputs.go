@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/tui/plain"
 )
 
 // writable says what is wrong with the files that flags name, before anything runs: an hour later no one wants to
@@ -46,4 +48,10 @@ func notWritten(err error) error {
 		return usage(err)
 	}
 	return unwritten(err)
+}
+
+// newPrinter writes charts, too, where a person looks at them: on a terminal, or
+// where they were asked for.
+func newPrinter(out io.Writer, simulated, charts bool) plain.Figures {
+	return plain.NewFigures(out, columns(out), simulated, charts || terminal(out) != nil)
 }

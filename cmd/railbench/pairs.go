@@ -106,12 +106,10 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if p.Known, err = pairs.Known(f.save); err != nil {
 		return usage(err)
 	}
-	b.tellWaits(errs)
 	if !f.dryRun {
 		b.options.Logs = logDir()
 	}
-	s := session.New(b.options)
-	b.onState = s.State
+	s := b.session(errs)
 	plan := errs
 	if f.dryRun {
 		plan = out // it is the result then

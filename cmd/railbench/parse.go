@@ -70,8 +70,7 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 		args = args[1:]
 	}
 	if detect && len(args) > 1 {
-		return usage(fmt.Errorf("--detect reads one file: leave out the rest of %s",
-			strings.Join(args, " ")))
+		return usage(fmt.Errorf("--detect reads one file: leave out the rest of %s", strings.Join(args, " ")))
 	}
 	if len(args) > 1 {
 		return usage(fmt.Errorf("give one file, not %d files: %s", len(args), strings.Join(args, " ")))

@@ -134,9 +134,7 @@ func (f runFlags) execute(ctx context.Context, cmd *cobra.Command, b *bench, cel
 			return err
 		}
 	}
-	b.tellWaits(cmd.ErrOrStderr())
-	s := session.New(b.options)
-	b.onState = s.State
+	s := b.session(cmd.ErrOrStderr())
 	ran := follow(s, cmd.ErrOrStderr(), f.verbose)
 	list := headless.NewListing(cmd.OutOrStdout(), named(b), cells)
 	if !f.json {
@@ -166,9 +164,12 @@ func (b *bench) found(s *session.Session) steps.Rig {
 	return named(b)
 }
 
-// tellWaits says who has the nodes that a cell waits for.
-func (b *bench) tellWaits(out io.Writer) {
-	b.options.OnWait = func(why string) { sanitize.Fprintf(out, "  %s\n", why) }
+// session is one on the bench's rig; waits says who has the nodes that a cell waits for.
+func (b *bench) session(waits io.Writer) *session.Session {
+	b.options.OnWait = func(why string) { sanitize.Fprintf(waits, "  %s\n", why) }
+	s := session.New(b.options)
+	b.onState = s.State
+	return s
 }
 
 // contradiction is of flags that can't be given together, or at all.

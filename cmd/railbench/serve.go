@@ -96,9 +96,7 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 			return err
 		}
 	}
-	b.tellWaits(out)
-	s := session.New(b.options)
-	b.onState = s.State
+	s := b.session(out)
 	stage := &stage{options: pageOptions(b, s), listen: f.listen, tokenFile: f.tokenFile, names: f.names}
 	if err := stage.prepare(); err != nil {
 		return errors.Join(err, s.Close())

@@ -67,8 +67,7 @@ in to them. All measurements there are simulated.`,
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "the number of nodes (default 2, with --ring 3); more than two are on a "+
 		"switch or in a ring")
 	cmd.Flags().BoolVar(&o.Ring, "ring", false, "cable them in a ring: port 0 of each to port 1 of the next")
-	cmd.Flags().Var(&rate, "speed",
-		"how much faster the rig's time runs; max: as fast as the processor allows")
+	cmd.Flags().Var(&rate, "speed", "how much faster the rig's time runs; max: as fast as the processor allows")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeat the figures exactly")
 	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "break the rig: NAME or NAME@NODE; list prints the faults")
 	completeFlags(cmd, map[string]completer{

@@ -319,8 +319,6 @@ func (d *app) putAway(cmd *cobra.Command, shown error) error {
 
 // show runs the screen to its end.
 func (o opening) show(cmd *cobra.Command, model tea.Model) error {
-	ctx, lend, stop := console.ScreenSignals(cmd.Context())
-	defer stop()
 	var screen render.Terminal = terminal(cmd.OutOrStdout())
 	if o.recording != nil {
 		if err := o.recording.Screen(os.Getenv("TERM")); err != nil {
@@ -328,7 +326,14 @@ func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 		}
 		screen = recordedTerminal{screen, o.recording}
 	}
-	err := render.Show(ctx, model, screen, screenEnviron(os.Environ()), lend)
+	return show(cmd, model, screen)
+}
+
+// show runs a program in a terminal to its end.
+func show(cmd *cobra.Command, model tea.Model, in render.Terminal) error {
+	ctx, lend, stop := console.ScreenSignals(cmd.Context())
+	defer stop()
+	err := render.Show(ctx, model, in, screenEnviron(os.Environ()), lend)
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}

@@ -26,11 +26,12 @@ const nameLimit = 253
 // A Node is one machine that a list names.
 type Node struct {
 	// Name is what it is called; SSH how it is reached, user@host:port with what is known of it.
-	Name, SSH string
+	Name string `json:"name"`
+	SSH  string `json:"ssh,omitempty"`
 	// Local is set where the inventory says that it is the machine that railbench runs on.
-	Local bool
+	Local bool `json:"local,omitempty"`
 	// From says what named it: a file, or a program. It is empty for the list itself.
-	From string
+	From string `json:"from,omitempty"`
 }
 
 // A Finder knows where names come from. The zero Finder knows plain lists alone.

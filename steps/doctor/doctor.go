@@ -128,7 +128,7 @@ func (d *Doctor) Object(program string, rig steps.Rig, checks []steps.Cell) Obje
 		v := d.Ended[c.ID].Verdict
 		check := Check{
 			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Code: v.Code, Codes: v.Codes,
-			Reason: v.Reason, Findings: v.Findings, Advice: v.Advice, Devices: v.Devices, Evidence: v.Evidence,
+			Reason: v.Reason, Findings: v.Findings, Advice: v.Advice, Devices: v.Devices, Evidence: headless.Whole(v.Evidence),
 			Fixed: d.fixed[c.ID], ElapsedMS: d.Ended[c.ID].Elapsed.Milliseconds(),
 		}
 		if check.Node == "" {
@@ -136,9 +136,6 @@ func (d *Doctor) Object(program string, rig steps.Rig, checks []steps.Cell) Obje
 		}
 		if amiss(v.Grade) || check.Fixed {
 			check.Fix = c.Check.Cures(v)
-		}
-		if check.Evidence == nil {
-			check.Evidence = []steps.Evidence{}
 		}
 		r.Checks = append(r.Checks, check)
 		r.Summary[v.Grade.String()]++

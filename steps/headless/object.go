@@ -120,16 +120,10 @@ func NewObject(program string, rig steps.Rig, cells []steps.Cell, ended map[stri
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
 			Code: e.Verdict.Code, Codes: e.Verdict.Codes,
 			Decided: e.Verdict.Decided, Findings: e.Verdict.Findings, Advice: e.Verdict.Advice,
-			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
+			Evidence: Whole(e.Verdict.Evidence), Figures: Whole(e.Verdict.Figures),
 			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []Bytes{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
 			Charts: marked(rig, e.Verdict.Charts, func(c *steps.Chart) *string { return &c.Title }),
-		}
-		if cell.Evidence == nil {
-			cell.Evidence = []steps.Evidence{}
-		}
-		if cell.Figures == nil {
-			cell.Figures = []steps.Figure{}
 		}
 		if e.HasExit {
 			cell.Exit = &e.Exit.Code
@@ -139,6 +133,14 @@ func NewObject(program string, rig steps.Rig, cells []steps.Cell, ended map[stri
 		r.Summary[e.Verdict.Grade.String()]++
 	}
 	return r
+}
+
+// Whole is a list that is empty and not null in JSON.
+func Whole[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
 }
 
 // marked are the figures with SIMULATED in their titles, where they are: each may be

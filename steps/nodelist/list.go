@@ -6,15 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/rigfile"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -157,4 +160,81 @@ func (l List) Reach() ([]string, error) {
 		flags = append(flags, "--inventory", path)
 	}
 	return flags, nil
+}
+
+// Allocated is the allocation that railbench was started in.
+func Allocated() (runner.Allocation, error) {
+	a, ok, err := runner.Allocated(os.Getenv)
+	if !ok {
+		return a, errors.New("not in a Slurm allocation (SLURM_JOB_ID is not set): start railbench below salloc or sbatch, " +
+			"or ask for nodes with --slurm PARTITION:N")
+	}
+	return a, err
+}
+
+// ofAllocation makes nodes of a list the allocation's, which Slurm reaches by their names. The way
+// to another would be another engine, and a rig has one.
+func ofAllocation(a runner.Allocation, nodes []nodeset.Node) error {
+	for i, n := range nodes {
+		if !slices.Contains(a.Nodes, n.SSH) {
+			return Lacking(a, n.SSH)
+		}
+		nodes[i] = nodeset.Node{Name: n.Name, From: fmt.Sprintf("allocation %d", a.Job)}
+	}
+	return nil
+}
+
+// Lacking says that an allocation doesn't have a node.
+func Lacking(a runner.Allocation, node string) error {
+	return fmt.Errorf("the allocation %d has no node %s: it has %s", a.Job, node, nodeset.Fold(a.Nodes))
+}
+
+// WantsSlurm reads --slurm PARTITION:N.
+func WantsSlurm(text string) (partition string, nodes int, err error) {
+	partition, count, ok := strings.Cut(text, ":")
+	nodes, bad := strconv.Atoi(count)
+	if !ok || bad != nil || nodes < len(steps.Ends) || nodes > steps.MostNodes {
+		return "", 0, fmt.Errorf("--slurm %s: give PARTITION:N, with %d to %d nodes", cut(text), len(steps.Ends),
+			steps.MostNodes)
+	}
+	if err := nodeset.Check("partition", partition); err != nil {
+		return "", 0, fmt.Errorf("--slurm: %w", err)
+	}
+	return partition, nodes, nil
+}
+
+// Show prints the nodes, or one JSON object of them.
+func Show(out io.Writer, program string, nodes []nodeset.Node, asJSON bool) error {
+	names, width, reach := make([]string, 0, len(nodes)), 0, 0
+	all := append([]nodeset.Node{}, nodes...)
+	for i, n := range all {
+		if n.Local {
+			all[i].SSH = ""
+		}
+		names = append(names, n.Name)
+		width, reach = max(width, len(n.Name)), max(reach, len(howReached(n)))
+	}
+	switch {
+	case asJSON:
+		return sanitize.JSON(out, map[string]any{"railbench": program, "folded": nodeset.Fold(names), "nodes": all})
+	case len(nodes) == 0:
+		sanitize.Fprintln(out, "0 nodes: the list is empty")
+	default:
+		sanitize.Fprintf(out, "%s: %s\n", steps.Counted(len(nodes), "node"), nodeset.Fold(names))
+		for _, n := range all {
+			line := fmt.Sprintf("  %-*s  %-*s  %s", width, n.Name, reach, howReached(n), n.From)
+			sanitize.Fprintln(out, strings.TrimRight(line, " "))
+		}
+	}
+	return nil
+}
+
+func howReached(n nodeset.Node) string {
+	switch {
+	case n.Local:
+		return "this machine"
+	case n.SSH == "":
+		return "srun"
+	}
+	return "ssh " + n.SSH
 }

@@ -86,8 +86,7 @@ func (cl *List) Check() (steps.Cell, bool) {
 // Open shows the checklist.
 func (cl *List) Open() tea.Cmd {
 	if len(cl.Book.Tutorial.Checks()) == 0 {
-		cl.Notice = "this tutorial has no checklist"
-		return nil
+		return cl.Say("this tutorial has no checklist")
 	}
 	cl.Layers.Push(screen.Checklist)
 	cl.Layers.Drop(screen.Output)
@@ -123,13 +122,11 @@ func (cl *List) Explain() tea.Cmd {
 	c, ok := cl.notebook.Selected()
 	state := cl.Book.Cells[c.ID]
 	if !ok || !hasProblem(state.Verdict.Grade) {
-		cl.Notice = "it looks for what could explain a FAIL; C opens the checklist"
-		return nil
+		return cl.Say("it looks for what could explain a FAIL; C opens the checklist")
 	}
 	found := cl.Book.Tutorial.Explaining(c.ID, state.Verdict, said(state.Output))
 	if len(found) == 0 {
-		cl.Notice = "no check is about this; C opens the checklist, and A checks everything"
-		return nil
+		return cl.Say("no check is about this; C opens the checklist, and A checks everything")
 	}
 	cmd := cl.Open()
 	ids := make([]string, len(found))
@@ -201,8 +198,7 @@ func (cl *List) runCheck() tea.Cmd {
 	case !ok:
 		return nil
 	case cl.Book.Cells[c.ID].Running:
-		cl.NoteRun(screen.IsRunning)
-		return nil
+		return cl.NoteRun(screen.IsRunning)
 	}
 	cl.checkingAll = false
 	return cl.Start(c.ID)
@@ -306,8 +302,7 @@ func (cl *List) nextFinding() tea.Cmd {
 			return nil
 		}
 	}
-	cl.Notice = "no check that ran has found anything"
-	return nil
+	return cl.Say("no check that ran has found anything")
 }
 
 // CheckedAll selects the worst finding when the last check has ended.
@@ -460,8 +455,7 @@ func (cl *List) explainPasted() tea.Cmd {
 		text = cl.Words.Text()
 	}
 	if strings.TrimSpace(text) == "" || explain == nil {
-		cl.Notice = "paste a log or the output of tools here, or type a symptom after /: then E explains it"
-		return nil
+		return cl.Say("paste a log or the output of tools here, or type a symptom after /: then E explains it")
 	}
 	return func() tea.Msg { return ExplainedMsg{explain(text)} }
 }
@@ -688,8 +682,7 @@ func (cl *List) Bind(c screen.Common) {
 	cl.Keys = []screen.Chapter{
 		{Title: "checklist", Bindings: []screen.Binding{
 			on("A", "check everything, or all that is shown", "A").To(cl.checkAll).Runs().Brief(1, "A", "check all"),
-			on("enter, space", "run the selected check", "enter", "space").
-				To(cl.runCheck).Runs().Brief(3, "enter", "check"),
+			on("enter, space", "run the selected check", "enter", "space").To(cl.runCheck).Runs().Brief(3, "enter", "check"),
 			on("f", "fix what it found, and check again: shown and asked first", "f").
 				To(cl.fix).Runs().Brief(2, "f", "fix").Only(cl.fixable),
 			on("p", "the parameters that the selected check or its fix reads", "p").To(cl.openCheckForm),
@@ -700,19 +693,14 @@ func (cl *List) Bind(c screen.Common) {
 				To(cl.typeSymptom).Brief(4, "/", "symptom"),
 			on("E", "explain the text that was pasted, or the symptom: causes, fixes, what to do next", "E").
 				To(cl.explainPasted).Brief(7, "E", "explain").Only(func() bool { return cl.Opts.Explain != nil }),
-			on("↓, j", "next check", "down", "j").To(func() tea.Cmd { return cl.Next(1) }),
-			on("↑, k", "previous check", "up", "k").To(func() tea.Cmd { return cl.Next(-1) }),
-			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").
-				To(func() tea.Cmd { return cl.Next(10) }),
-			on("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b").
-				To(func() tea.Cmd { return cl.Next(-10) }),
+			on("↓, j", "next check", "down", "j").By(cl.Next, 1),
+			on("↑, k", "previous check", "up", "k").By(cl.Next, -1),
+			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").By(cl.Next, 10),
+			on("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b").By(cl.Next, -10),
 			on("home", "the first check", "home").To(func() tea.Cmd { return cl.Next(-len(cl.Checks())) }),
-			on("end, G", "the last check", "end", "G").
-				To(func() tea.Cmd { return cl.Next(len(cl.Checks())) }),
-			on("O, o", "open what the check's script printed", "O", "o").
-				To(cl.checkOutput).Brief(8, "O", "output"),
-			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").
-				To(c.CopyOutput),
+			on("end, G", "the last check", "end", "G").To(func() tea.Cmd { return cl.Next(len(cl.Checks())) }),
+			on("O, o", "open what the check's script printed", "O", "o").To(cl.checkOutput).Brief(8, "O", "output"),
+			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").To(c.CopyOutput),
 			on("Y", "copy its script, with the values that it would run with", "Y").To(c.CopyScript),
 			on("|", "open its log in $PAGER", "|").To(c.OpenPager),
 			on("e", "show what decided; again: all of the evidence, or none", "e").

@@ -60,8 +60,7 @@ func (fm *Form) ReadsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.Opts
 // for all there is.
 func (fm *Form) Open(c steps.Cell) tea.Cmd {
 	if fm.Opts.ReadOnly != "" {
-		fm.Notice = screen.OnlyFollows
-		return nil
+		return fm.Say(screen.OnlyFollows)
 	}
 	f := entered{cell: c, all: c.ID == ""}
 	for _, p := range fm.Opts.Params {
@@ -70,8 +69,7 @@ func (fm *Form) Open(c steps.Cell) tea.Cmd {
 		}
 	}
 	if len(f.Fields) == 0 {
-		fm.Notice = "no parameter changes this cell; p on a part's introduction shows all"
-		return nil
+		return fm.Say("no parameter changes this cell; p on a part's introduction shows all")
 	}
 	fm.entered = f
 	fm.Layers.Push(screen.Form)
@@ -168,8 +166,7 @@ func (fm *Form) applyForm() tea.Cmd {
 	}
 	fm.Layers.Drop(screen.Form)
 	if len(changes) == 0 {
-		fm.Notice = "no parameter was changed"
-		return nil
+		return fm.Say("no parameter was changed")
 	}
 	cell := fm.scope()
 	fm.Notice = strings.Join(said, ", ")

@@ -260,8 +260,7 @@ const answerMargin = 5
 
 // DropOf removes the questions of a cell that has ended.
 func (qs *Questions) DropOf(cell string) {
-	qs.keep(slices.DeleteFunc(qs.All,
-		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))
+	qs.keep(slices.DeleteFunc(qs.All, func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))
 }
 
 // DropExpired takes away a question whose time is over: the person's, who has as long whatever the

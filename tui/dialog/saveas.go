@@ -92,8 +92,7 @@ func (ub *SaveAs) Moved(msg MovedMsg) tea.Cmd {
 	if ub.quits {
 		return tea.Quit
 	}
-	ub.Notice = "saved in " + strings.TrimSpace(ub.line.Text())
-	return nil
+	return ub.Say("saved in " + strings.TrimSpace(ub.line.Text()))
 }
 
 // Draw is the file's name as it is typed.

@@ -62,8 +62,7 @@ func (pg *Pages) Toggle() tea.Cmd {
 	}
 	pg.Load()
 	if len(pg.All) == 0 {
-		pg.Notice = "no pages here"
-		return nil
+		return pg.Say("no pages here")
 	}
 	pg.Layers.Push(screen.Docs)
 	return nil
@@ -182,14 +181,12 @@ func (pg *Pages) chapter() heading {
 // nextChapter goes to another chapter, and shows its heading.
 func (pg *Pages) nextChapter(way int) tea.Cmd {
 	if !pg.page {
-		pg.Notice = "enter opens the page first"
-		return nil
+		return pg.Say("enter opens the page first")
 	}
 	pg.set(pg.Layout().NoteWidth)
 	to := pg.current + way
 	if to < 0 || to >= len(pg.chapters) {
-		pg.Notice = map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0]
-		return nil
+		return pg.Say(map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0])
 	}
 	pg.current = to
 	pg.top = max(0, min(pg.chapters[to].line, pg.end()))
@@ -200,8 +197,7 @@ func (pg *Pages) nextChapter(way int) tea.Cmd {
 func (pg *Pages) proveChapter() tea.Cmd {
 	c := pg.chapter()
 	if len(c.checks) == 0 {
-		pg.Notice = "no check is named here: n goes on to the next chapter"
-		return nil
+		return pg.Say("no check is named here: n goes on to the next chapter")
 	}
 	return pg.prove(c.checks, c.title)
 }
@@ -390,4 +386,38 @@ func wordsOf(glossary, text string) string {
 		}
 	}
 	return strings.Join(found, "\n\n")
+}
+
+// Bind has the keys that work while the pages are on the screen.
+func (pg *Pages) Bind(everywhere screen.Chapter) {
+	on := screen.On
+	reading := func() bool { return pg.page }
+	listed := func() bool { return !pg.page }
+	pg.Keys = []screen.Chapter{
+		{Title: "pages", Bindings: []screen.Binding{
+			on("enter, space, pgdn, ctrl+f",
+				"open the selected page; in a page, a screen down",
+				"enter", "space", "pgdown", "ctrl+f").To(pg.readOn).Brief(1, "enter", "open").Only(listed),
+			on("↓, j", "next page of the list; in a page, a line down", "down", "j").By(pg.turn, 1).Brief(3, "↑↓", "move"),
+			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").By(pg.turn, -1),
+			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
+				To(func() tea.Cmd { return pg.turn(1 - pg.room()) }).Brief(4, "space", "screen down").Only(reading),
+			on("ctrl+d", "half a screen down", "ctrl+d").To(func() tea.Cmd { return pg.turn(pg.room() / 2) }),
+			on("ctrl+u", "half a screen up", "ctrl+u").To(func() tea.Cmd { return pg.turn(-pg.room() / 2) }),
+			on("home", "the beginning", "home").To(func() tea.Cmd { return pg.turn(-pg.end()) }),
+			on("end, G", "the end", "end", "G").To(func() tea.Cmd { return pg.turn(pg.end()) }),
+			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
+				By(pg.other, 1).Brief(5, "tab", "next page").Only(reading),
+			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").By(pg.other, -1),
+			on("/", "look for something in all pages", "/").To(pg.typeFind).Brief(6, "/", "search"),
+			on("n", "the next chapter of a page, or the next place where it was found", "n").By(pg.onward, 1).Only(reading),
+			on("N", "the one before it", "N").By(pg.onward, -1).Only(reading),
+			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
+				To(pg.proveChapter).Brief(1, "w", "run its checks").
+				Only(func() bool { return pg.page && len(pg.chapter().checks) > 0 }),
+			on("esc", "leave the search; back to the list, and from there to where you were", "esc").
+				To(pg.leave).Brief(2, "esc", "back"),
+		}},
+		everywhere,
+	}
 }

@@ -87,8 +87,7 @@ func (pg *Pages) nextPlace(way int) tea.Cmd {
 			from = 1 << 30
 		}
 	}
-	pg.Notice = "no page has " + theme.Clean(pg.words.Text)
-	return nil
+	return pg.Say("no page has " + theme.Clean(pg.words.Text))
 }
 
 // place is the first line behind another one, or before it, that has the words; -1 for none.

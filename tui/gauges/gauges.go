@@ -84,8 +84,7 @@ func (p Pane) body(k *theme.Styles, b meter.Board, height int) []string {
 		}
 		switch {
 		case p.Looked && many:
-			text = fmt.Sprintf("none of %s nodes has an RDMA device, so no rails to show",
-				steps.Thousands(len(p.Names)))
+			text = fmt.Sprintf("none of %s nodes has an RDMA device, so no rails to show", steps.Thousands(len(p.Names)))
 		case p.Looked:
 			text = "neither " + listed(p.Names, "nor") + " has an RDMA device, so no rails to show"
 		}

@@ -204,8 +204,7 @@ func (s table) quiet(gauges []meter.Gauge) []string {
 			}
 		}
 		if len(devs) > 0 {
-			lines = append(lines,
-				" "+s.dim.Render(theme.Pad(theme.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
+			lines = append(lines, " "+s.dim.Render(theme.Pad(theme.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
 		}
 	}
 	return lines

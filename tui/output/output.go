@@ -48,8 +48,7 @@ type rowsKey struct {
 func (out *Layer) Open(c steps.Cell) tea.Cmd {
 	state := out.Book.Cells[c.ID]
 	if state.Output.Len() == 0 {
-		out.Notice = "it has printed nothing"
-		return nil
+		return out.Say("it has printed nothing")
 	}
 	out.Layers.Push(screen.Output)
 	out.Page = &page{cell: c.ID, run: state.Run, dropped: state.Output.Dropped(), follow: state.Running}
@@ -313,11 +312,9 @@ func (out *Layer) nextFound(way int) tea.Cmd {
 	s := &p.Search
 	switch {
 	case s.Words.Text == "":
-		out.Notice = "/ looks for something"
-		return nil
+		return out.Say("/ looks for something")
 	case s.Total == 0:
-		out.Notice = "nothing found"
-		return nil
+		return out.Say("nothing found")
 	}
 	from := s.At
 	rows, top := out.rows(), out.rows().Row(p.Top)
@@ -412,29 +409,24 @@ func (out *Layer) Bind(c screen.Common) {
 		{Title: "output", Bindings: []screen.Binding{
 			on("O, o", "close the output", "O", "o").To(out.closeOutput).Brief(1, "O", "close"),
 			on("esc", "leave the search, or close the output", "esc").To(out.leaveOutput),
-			on("/", "look for something: capitals count where there is one", "/").
-				To(out.typeWords).Brief(5, "/", "search"),
-			on("n", "the next place where it was found", "n").
-				To(func() tea.Cmd { return out.nextFound(1) }).Brief(2, "n", "next").Only(out.searching),
-			on("N", "the one before", "N").To(func() tea.Cmd { return out.nextFound(-1) }),
+			on("/", "look for something: capitals count where there is one", "/").To(out.typeWords).Brief(5, "/", "search"),
+			on("n", "the next place where it was found", "n").By(out.nextFound, 1).Brief(2, "n", "next").Only(out.searching),
+			on("N", "the one before", "N").By(out.nextFound, -1),
 			on("y", "copy the whole output that is kept, if the terminal allows it", "y").
 				To(c.CopyOutput).Brief(10, "y", "copy"),
 			on("Y", "copy its script, with the values that it would run with", "Y").To(c.CopyScript),
 			on("|", "open its log in $PAGER", "|").To(c.OpenPager).Brief(9, "|", "pager"),
-			on("↓, j", "a line down", "down", "j").
-				To(func() tea.Cmd { return out.turn(1) }).Brief(3, "↑↓", "scroll"),
-			on("↑, k", "a line up", "up", "k").To(func() tea.Cmd { return out.turn(-1) }),
+			on("↓, j", "a line down", "down", "j").By(out.turn, 1).Brief(3, "↑↓", "scroll"),
+			on("↑, k", "a line up", "up", "k").By(out.turn, -1),
 			on("pgdn, ctrl+f, space", "a page down", "pgdown", "ctrl+f", "space").
 				To(func() tea.Cmd { return out.turn(out.pageHeight()) }),
-			on("pgup, ctrl+b", "a page up", "pgup", "ctrl+b").
-				To(func() tea.Cmd { return out.turn(-out.pageHeight()) }),
+			on("pgup, ctrl+b", "a page up", "pgup", "ctrl+b").To(func() tea.Cmd { return out.turn(-out.pageHeight()) }),
 			on("ctrl+d", "half a page down", "ctrl+d").To(func() tea.Cmd { return out.turn(out.pageHeight() / 2) }),
 			on("ctrl+u", "half a page up", "ctrl+u").To(func() tea.Cmd { return out.turn(-out.pageHeight() / 2) }),
 			on("home", "the first line that is kept", "home").To(out.First).Brief(5, "home", "first"),
 			on("end, G", "the end, and stay there", "end", "G").To(out.pageLast).Brief(4, "end", "last"),
-			on("→, l", "the rest of long lines", "right", "l").
-				To(func() tea.Cmd { return out.slide(1) }).Brief(6, "←→", "long lines"),
-			on("←, h", "back to the lines' beginning", "left", "h").To(func() tea.Cmd { return out.slide(-1) }),
+			on("→, l", "the rest of long lines", "right", "l").By(out.slide, 1).Brief(6, "←→", "long lines"),
+			on("←, h", "back to the lines' beginning", "left", "h").By(out.slide, -1),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				To(out.InterruptTwice).Runs().Brief(0, "i i", "interrupt").Only(out.Busy),
 			on("g", "gauges on the whole screen; g g: the top", "g").To(c.ToggleGauges).Brief(7, "g", "gauges"),

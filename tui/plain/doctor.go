@@ -51,34 +51,37 @@ func Doctor(to io.Writer, object doctor.Object, verbose bool, fixes func(check s
 	return sanitize.WriteText(to, b.String())
 }
 
+// section writes a paragraph for each text, with an empty line before them.
+func section(b *strings.Builder, before string, all []string) {
+	for i, text := range all {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		Hang(b, before, text)
+	}
+}
+
 // advise prints what works and could be better, each once.
 func (r doctorText) advise(b *strings.Builder) {
-	begun := false
+	var all []string
 	for _, c := range r.Checks {
 		for _, a := range c.Advice {
-			if !begun {
-				b.WriteByte('\n')
-				begun = true
-			}
-			Hang(b, "ADVICE  ", c.ID+": "+a.Text)
+			all = append(all, c.ID+": "+a.Text)
 		}
 	}
+	section(b, "ADVICE  ", all)
 }
 
 // hides says which checks of speed got no figure of their own, and what hides the faults that they would find.
 func (r doctorText) hides(b *strings.Builder) {
-	begun := false
+	var all []string
 	for _, c := range r.Checks {
-		if c.Hidden == nil {
-			continue
+		if c.Hidden != nil {
+			all = append(all, fmt.Sprintf("%s hides what %s would find. Fix it, and run doctor again.", c.ID,
+				registry.And(c.Hidden)))
 		}
-		if !begun {
-			b.WriteByte('\n')
-			begun = true
-		}
-		Hang(b, "HIDDEN  ", fmt.Sprintf("%s hides what %s would find. Fix it, and run doctor again.", c.ID,
-			registry.And(c.Hidden)))
 	}
+	section(b, "HIDDEN  ", all)
 }
 
 // passed names what passed, on one line.
@@ -90,8 +93,7 @@ func (r doctorText) passed(b *strings.Builder) {
 		}
 	}
 	if ids != nil {
-		b.WriteByte('\n')
-		Hang(b, "PASS  ", strings.Join(ids, " "))
+		section(b, "PASS  ", []string{strings.Join(ids, " ")})
 	}
 }
 
@@ -113,11 +115,9 @@ func (r doctorText) together(b *strings.Builder, g steps.Grade) {
 		ids[reason] = append(ids[reason], c.ID)
 	}
 	for i, reason := range reasons {
-		if i == 0 {
-			b.WriteByte('\n')
-		}
-		Hang(b, g.String()+"  ", strings.Join(ids[reason], ", ")+": "+reason)
+		reasons[i] = strings.Join(ids[reason], ", ") + ": " + reason
 	}
+	section(b, g.String()+"  ", reasons)
 }
 
 // How much a finding shows where not all is asked for: pieces of evidence, and lines in all.

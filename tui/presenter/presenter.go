@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/calls"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/dialog"
 	"github.com/railbench/railbench/tui/presentation"
@@ -74,8 +75,7 @@ func (pr *Screen) close() tea.Cmd {
 
 func (pr *Screen) nextView() tea.Cmd {
 	pr.view = pr.view.Next(len(pr.Book.Rig.Nodes))
-	pr.Notice = "numerals of the " + pr.view.String()
-	return nil
+	return pr.Say("numerals of the " + pr.view.String())
 }
 
 // views are the views that nextView goes through, for the footer.
@@ -113,12 +113,10 @@ func (pr *Screen) Choices() (all []dialog.Choice) {
 // In one call of the session, so that no other comes between the two.
 func (pr *Screen) inPlace(id string) tea.Cmd {
 	if _, ok := pr.Book.Tutorial.Cell(id); !ok {
-		pr.Notice = "this runbook has no cell " + id
-		return nil
+		return pr.Say("this runbook has no cell " + id)
 	}
 	if pr.Book.Cells[id].Running && len(pr.Book.Queue) == 0 {
-		pr.NoteRun(screen.IsRunning)
-		return nil
+		return pr.NoteRun(screen.IsRunning)
 	}
 	busy := pr.Busy()
 	return pr.Ask(func(s screen.Session) {
@@ -257,4 +255,37 @@ func (pr *Screen) Bind(everywhere screen.Chapter, run, leave func() tea.Cmd) {
 		}},
 		everywhere,
 	}
+}
+
+// called is the command line of a cell's run, worked out once a run and rail.
+type called struct {
+	cell string
+	run  steps.RunID
+	rail int
+	// planned says that its values were known.
+	planned bool
+	text    string
+}
+
+// PlanCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
+// them: once a run and rail, and again when its plan is known.
+func (pr *Screen) PlanCall() {
+	c, ok := pr.Book.Tutorial.Cell(shownCell(pr.Book))
+	if !ok {
+		return
+	}
+	state, plan := pr.Book.Cells[c.ID], pr.Plan(c)
+	now := called{cell: c.ID, run: state.Run, rail: state.Rail, planned: plan != nil}
+	if was := pr.called; was.cell == now.cell && was.run == now.run && was.rail == now.rail &&
+		(was.planned || !now.planned) {
+		return
+	}
+	// A script that neither runs nor would run may be from an untrusted file.
+	if len(c.Roles) > 0 && len(c.Needs) > 0 && (state.Running || now.planned) {
+		role := c.Roles[len(c.Roles)-1] // the client
+		known := screen.Values(plan, role.Name, state.Rail)
+		delete(known, "RUN") // a dry run's own
+		now.text = calls.Of(role.Text(), c.Needs[0], known)
+	}
+	pr.called = now
 }

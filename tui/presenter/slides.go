@@ -62,8 +62,7 @@ func (pr *Screen) Autoplay() tea.Cmd {
 // jump has the next digit choose a slide.
 func (pr *Screen) jump() tea.Cmd {
 	if !pr.scripted() {
-		pr.Notice = "no presentation to jump in"
-		return nil
+		return pr.Say("no presentation to jump in")
 	}
 	pr.Progress.jumping = true
 	n := len(pr.Opts.Presentation.Script.Slides)
@@ -228,8 +227,7 @@ func (pr *Screen) ranCell() bool {
 // cable pulls the cable of the simulated rig, or plugs it in. On hardware that is the presenter's.
 func (pr *Screen) cable(pull bool) tea.Cmd {
 	if pr.Opts.Presentation.Pull == nil {
-		pr.Notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
-		return nil
+		return pr.Say(map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull])
 	}
 	pr.Progress.pulled = pull
 	pr.Notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]

@@ -50,6 +50,11 @@ func (b Binding) To(act func() tea.Cmd) Binding {
 	return b
 }
 
+// By says what is done, by how much.
+func (b Binding) By(act func(int) tea.Cmd, n int) Binding {
+	return b.To(func() tea.Cmd { return act(n) })
+}
+
 // ToNumber says what is done with a digit.
 func (b Binding) ToNumber(act func(int) tea.Cmd) Binding {
 	b.Digit = act
@@ -232,8 +237,7 @@ func (s *stack) Has(some ...Level) bool {
 // Typing reports whether the user is typing: a question that comes meanwhile must not take the keys as its
 // answer.
 func (s *stack) Typing() bool {
-	return s.Has(Editor, Form, Palette, Symptom, Words, OutputWords, DocsWords,
-		SaveAs)
+	return s.Has(Editor, Form, Palette, Symptom, Words, OutputWords, DocsWords, SaveAs)
 }
 
 // Top is the layer that is asked.

@@ -173,8 +173,7 @@ const OnlyFollows = "end the other railbench to run here"
 // Try is ask for a call that can be refused: the error becomes a notice. A follower's session takes no calls.
 func (sh *Shared) Try(f func(Session) error) tea.Cmd {
 	if sh.Opts.ReadOnly != "" {
-		sh.Notice = OnlyFollows
-		return nil
+		return sh.Say(OnlyFollows)
 	}
 	sh.asks = append(sh.asks, f)
 	return sh.nextAsk()
@@ -327,13 +326,11 @@ func (sh *Shared) Start(ids ...string) tea.Cmd {
 		}
 	}
 	if len(fresh) == 0 {
-		sh.Notice = "it waits for its turn already"
-		return nil
+		return sh.Say("it waits for its turn already")
 	}
 	if sh.Linkable() && !sh.Linked && sh.needsLink(fresh) {
 		sh.ChooseLink(fresh)
-		sh.Notice = "choose the link under test: here ⇄ peer"
-		return nil
+		return sh.Say("choose the link under test: here ⇄ peer")
 	}
 	if sh.Book.Running != "" {
 		sh.Notice = "queued behind the running cell"
@@ -347,8 +344,17 @@ const Interrupting = "interrupting …"
 // IsRunning answers a key that would start what runs already.
 const IsRunning = "it is running; i i interrupts it"
 
+// Say gives a notice, and there is nothing else to do.
+func (sh *Shared) Say(text string) tea.Cmd {
+	sh.Notice = text
+	return nil
+}
+
 // NoteRun gives a notice that ends with the run.
-func (sh *Shared) NoteRun(text string) { sh.Notice, sh.RunNotice = text, text }
+func (sh *Shared) NoteRun(text string) tea.Cmd {
+	sh.RunNotice = text
+	return sh.Say(text)
+}
 
 // InterruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
 // sooner than a cell that ran for minutes is run again.
@@ -364,8 +370,7 @@ func (sh *Shared) InterruptTwice() tea.Cmd {
 // Interrupt notes the run: a second ctrl+c for it asks whether to quit.
 func (sh *Shared) Interrupt() tea.Cmd {
 	if !sh.Busy() {
-		sh.Notice = "nothing is running"
-		return nil
+		return sh.Say("nothing is running")
 	}
 	sh.Interrupted = sh.Book.Cells[sh.Book.Running].Run
 	sh.NoteRun(Interrupting)
