@@ -350,7 +350,7 @@ var symptoms = map[string]symptom{
 		"cannot be reached", "ib-write-bw"), byUCX, "timed out", "ib-write-bw")},
 	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {
-		seen: also(also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
+		seen: also(also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no IPv4 address"}},
 			append([]string{"nixl-halves-dram", "ping"}, nixlRail2...), leftOut["rail-ip-missing"]...),
 			[]string{"interfaces", "gids"}, "spark-01 has no address on rocep1s0f1"),
 		says: map[string][]string{

@@ -209,8 +209,8 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	j := checks.Counterpart(rig, e, i)
 	if j < 0 {
 		if len(own) == 0 {
-			rep.At(rig, e, steps.RailUnpaired, steps.Warn, "%s on %s has a link but no address, and %s has no rail that it "+
-				"leads to", rail.Netdev.Name, node, rig.NameOf(e.Other()))
+			rep.At(rig, e, steps.RailUnpaired, steps.Warn, "%s on %s has a link but no IPv4 address, and %s has no rail that "+
+				"it leads to", rail.Netdev.Name, node, rig.NameOf(e.Other()))
 		}
 		return
 	}
@@ -220,12 +220,12 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	switch {
 	case twin.Netdev.Master != "":
 	case len(own) == 0 && len(theirs) > 0:
-		rep.At(rig, e, steps.AddressMissing, steps.Fail, "%s on %s has no address, but %s on %s has %s. Tests skip this "+
-			"rail. Give it an address in that subnet", rail.Netdev.Name, node, twin.Netdev.Name, there, theirs[0])
+		rep.At(rig, e, steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address, but %s on %s has %s. Tests skip "+
+			"this rail. Give it an address in that subnet", rail.Netdev.Name, node, twin.Netdev.Name, there, theirs[0])
 		rep.Decide(node + " " + rail.Netdev.Name)
 	case len(own) == 0 && e == steps.Here:
-		rep.Add(steps.RailUnaddressed, steps.Warn, "%s has a link but no address on either node, so no test uses it. Run: "+
-			"railbench run rail-ips", rail.Netdev.Name)
+		rep.Add(steps.RailUnaddressed, steps.Warn, "%s has a link but no IPv4 address on either node, so no test uses "+
+			"it. Run: railbench run rail-ips", rail.Netdev.Name)
 	// What follows is the same for both ends, and is reported once, from here.
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
 	case twice != nil:

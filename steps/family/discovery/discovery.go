@@ -76,7 +76,7 @@ func judgeLink(rig steps.Rig, e steps.End, l parse.Link, master string, used boo
 		registry.OrNone(strings.Join(l.Addrs, " "))), "", nil)
 	grade, off, unlinked, use := steps.Fail, steps.InterfaceOff, steps.LinkDown, ""
 	if !used {
-		grade, off, unlinked, use = steps.Pass, "", "", " (no address, not used)"
+		grade, off, unlinked, use = steps.Pass, "", "", " (no IPv4 address, not used)"
 	}
 	switch {
 	case !l.Up():
@@ -198,7 +198,7 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 	node, rails := rig.NameOf(e), rig.At(e).Rails
 	i := slices.IndexFunc(rails, func(x steps.Rail) bool { return x.Dev == dev && x.Port == port })
 	if i >= 0 && !rig.InUse(e, i) {
-		rep.Add("", steps.Pass, "%s on %s is %s; it has no address and is not used", dev, node, state)
+		rep.Add("", steps.Pass, "%s on %s is %s; it has no IPv4 address and is not used", dev, node, state)
 		return
 	}
 	netdev := "its interface"
@@ -478,7 +478,7 @@ func checkPairs(rig steps.Rig, rep *registry.Report) {
 			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					code = steps.AddressMissing
-					todo = fmt.Sprintf("Its %s has no address. Run: railbench run rail-ips", twin.Netdev.Name)
+					todo = fmt.Sprintf("Its %s has no IPv4 address. Run: railbench run rail-ips", twin.Netdev.Name)
 				}
 			}
 			rep.Add(code, steps.Warn, "%s on %s has %s/%d, but %s has no rail in that subnet. %s", rail.Dev, rig.NameOf(e),

@@ -250,7 +250,7 @@ func TestRailMap(t *testing.T) {
 		{
 			"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) },
 			steps.Warn, steps.AddressMissing,
-			[]string{"rocep1s0f1 on spark-02 has 192.168.200.11/24", "enp1s0f1np1 has no address"},
+			[]string{"rocep1s0f1 on spark-02 has 192.168.200.11/24", "enp1s0f1np1 has no IPv4 address"},
 		},
 		{"crossed cables", kindtest.Spark(), func(r *steps.Rig) {
 			address(r, steps.Peer, 0, "192.168.200.10")
