@@ -526,19 +526,22 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) linkActivity
 
 // halted names the processes of a script that are stopped, and their nodes; empty if there are none.
 func (r *run) halted(ctx context.Context, rig steps.Rig) string {
-	all := make([]string, len(r.counted(rig)))
+	all := make([][]string, len(r.counted(rig)))
 	atOnce(ctx, r.s.clock, len(all), func(ctx context.Context, e int) {
 		n := rig.Nodes[e]
 		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], runner.Script{
 			Name: r.cell.ID + " stopped processes", Body: scripts.Stopped, Limit: readyLimit,
 		})
-		var number int
-		var name string
-		if _, bad := fmt.Sscanf(out, "%d %s", &number, &name); err == nil && bad == nil {
-			all[e] = fmt.Sprintf("%s on %s (process %d)", name, n.Name, number)
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(out) {
+			if number, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+				all[e] = append(all[e], fmt.Sprintf("%s on %s (process %s)", name, n.Name, number))
+			}
 		}
 	})
-	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", ")
+	return strings.Join(slices.Concat(all...), ", ")
 }
 
 // desert ends the last role when one that it needs has ended before it: it may
