@@ -15,3 +15,11 @@ func Counted(n int, what string) string {
 
 // Capital begins a sentence. It begins with a letter of ASCII.
 func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Each is what is got of each; nil of none.
+func Each[T, R any](all []T, of func(T) R) (got []R) {
+	for _, one := range all {
+		got = append(got, of(one))
+	}
+	return got
+}

@@ -120,10 +120,7 @@ func (nb *notebook) runRest() tea.Cmd {
 }
 
 func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
-	var ids []string
-	for _, c := range cells {
-		ids = append(ids, c.ID)
-	}
+	ids := steps.Each(cells, func(c steps.Cell) string { return c.ID })
 	if len(ids) == 0 {
 		return nb.Say("no cell to run")
 	}

@@ -145,11 +145,7 @@ func (b *bench) linked(cells []steps.Cell) error {
 
 // names are the nodes', in order.
 func (b *bench) names() []string {
-	var all []string
-	for _, n := range b.options.Nodes {
-		all = append(all, n.Name())
-	}
-	return all
+	return steps.Each(b.options.Nodes, runner.Node.Name)
 }
 
 // add puts a node at the end of the rig.

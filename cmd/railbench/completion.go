@@ -14,9 +14,11 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 // What a shell offers where a word is begun. cobra makes the scripts of the shells: they
@@ -88,10 +90,7 @@ func completeDocs(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 	if len(args) > 0 {
 		return nil, noFiles
 	}
-	var all []cobra.Completion
-	for _, p := range pages() {
-		all = append(all, described(p.Name, p.About))
-	}
+	all := steps.Each(pages(), func(p screen.Doc) cobra.Completion { return described(p.Name, p.About) })
 	return all, noFiles
 }
 
@@ -125,10 +124,7 @@ func completeChecks(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	if err != nil {
 		return nil, noFiles
 	}
-	var all []cobra.Completion
-	for _, c := range t.Checks() {
-		all = append(all, described(c.ID, c.Title))
-	}
+	all := steps.Each(t.Checks(), func(c steps.Cell) cobra.Completion { return described(c.ID, c.Title) })
 	return without(all, args), noFiles
 }
 
@@ -157,10 +153,8 @@ func completeParams(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 	if err != nil {
 		return nil, noFiles
 	}
-	var all []cobra.Completion
-	for _, p := range session.Params(catalog.New(), t) {
-		all = append(all, described(p.Name+"=", p.Does))
-	}
+	all := steps.Each(session.Params(catalog.New(), t),
+		func(p steps.Param) cobra.Completion { return described(p.Name+"=", p.Does) })
 	return all, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
@@ -239,10 +233,7 @@ func completeTools(_ *cobra.Command, args []string, _ string) ([]cobra.Completio
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	var all []cobra.Completion
-	for _, t := range catalog.New().Tools {
-		all = append(all, described(t.Name, t.Shows))
-	}
+	all := steps.Each(catalog.New().Tools, func(t parse.Tool) cobra.Completion { return described(t.Name, t.Shows) })
 	return all, noFiles
 }
 

@@ -72,14 +72,8 @@ it is plain text. In the workbench D shows the same pages.`,
 }
 
 func noPage(name string) error {
-	var names []string
-	for _, p := range pages() {
-		names = append(names, p.Name)
-	}
-	near := steps.DidYouMean(name, names)
-	if near == "" {
-		near = ": there are " + strings.Join(names, ", ")
-	}
+	names := steps.Each(pages(), func(p screen.Doc) string { return p.Name })
+	near := cmp.Or(steps.DidYouMean(name, names), ": there are "+strings.Join(names, ", "))
 	return fmt.Errorf("no page %q%s", name, near)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -50,7 +51,7 @@ With a part of the tutorial the fault is one that the part is about: its exercis
 				if err == nil {
 					err = progress.Scores(cmd.OutOrStdout(), path)
 				}
-				return wrongUsage(err)
+				return usage(err)
 			}
 			f := *rig
 			if f.rig != "" && f.rig != "sim" {
@@ -115,10 +116,7 @@ func (f rigFlags) drilled(cmd *cobra.Command, part string, fault sim.Fault, spec
 
 func noExercise(part string) error {
 	ids := partIDs()
-	near := steps.DidYouMean(part, ids)
-	if near == "" {
-		near = ": parts are " + strings.Join(ids, ", ")
-	}
+	near := cmp.Or(steps.DidYouMean(part, ids), ": parts are "+strings.Join(ids, ", "))
 	return fmt.Errorf("no part %q%s", part, near)
 }
 

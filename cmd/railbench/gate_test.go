@@ -37,9 +37,8 @@ var roundTheGate = map[string]string{
 	"workbench.go back.Write":           "a runbook's file, never a terminal",
 	"main.go os.Stdout":                 "handed to the gate",
 	"main.go os.Stderr":                 "handed to the gate",
-	"main.go w.To":                      "asked whether it is a terminal",
 	"virtual.go w.To":                   "a shell on a virtual machine has the terminal to itself",
-	"record.go screen.Write":            "what the screen has cleaned, to the terminal that it is drawn on",
+	"terminal.go screen.Write":          "what the screen has cleaned, to the terminal that it is drawn on",
 }
 
 // printing are the packages whose functions get what this one prints to.

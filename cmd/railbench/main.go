@@ -52,17 +52,17 @@ func (s status) Error() string {
 
 func (s status) Unwrap() error { return s.err }
 
-func usage(err error) error { return status{exitUsage, err} }
-
-// wrongUsage is usage of an error, where there is one.
-func wrongUsage(err error) error {
+// withStatus gives an error its exit status; nil where there is none.
+func withStatus(code int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage(err)
+	return status{code, err}
 }
 
-func unwritten(err error) error { return status{exitUnwritten, err} }
+func usage(err error) error { return withStatus(exitUsage, err) }
+
+func unwritten(err error) error { return withStatus(exitUnwritten, err) }
 
 // alone is set where the process is one railbench, and not a test's with many rigs in it.
 var alone bool
@@ -118,10 +118,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // terminal is the terminal that a stream leads to; nil where it leads elsewhere.
 func terminal(out io.Writer) *os.File {
-	if w, ok := out.(*sanitize.Writer); ok {
-		out = w.To()
-	}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := direct(out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
 	}
 	return nil

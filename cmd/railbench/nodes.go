@@ -149,7 +149,7 @@ func (f rigFlags) settings(b *bench) error {
 		return unwritten(err)
 	}
 	b.options.Reach, err = f.reach(b)
-	return wrongUsage(err)
+	return usage(err)
 }
 
 // reach are the flags by which the rig is found again, from any folder. A user who pastes a command from a

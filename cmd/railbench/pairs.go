@@ -221,19 +221,13 @@ func (f pairsFlags) print(out io.Writer, m *pairs.Matrix) error {
 		return unwritten(err)
 	}
 	if !f.json {
-		if err := showPairs(out, m); err != nil {
-			return unwritten(err)
-		}
-		return nil
+		return unwritten(showPairs(out, m))
 	}
 	text, err := m.JSON(version())
 	if err == nil {
 		err = sanitize.WriteText(out, string(text))
 	}
-	if err != nil {
-		return unwritten(err)
-	}
-	return nil
+	return unwritten(err)
 }
 
 // showPairs prints the maps, the causes and the verdict, which comes last, where a terminal shows it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -42,10 +43,7 @@ has the reason; the object is printed all the same); 5 the result could not be w
 }
 
 func toolNames() string {
-	var names []string
-	for _, t := range catalog.New().Tools {
-		names = append(names, t.Name)
-	}
+	names := steps.Each(catalog.New().Tools, func(t parse.Tool) string { return t.Name })
 	return strings.Join(names, ", ")
 }
 
@@ -110,10 +108,7 @@ func written(failed, err error) error {
 }
 
 func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
-	var names []string
-	for _, t := range known {
-		names = append(names, t.Name)
-	}
+	names := steps.Each(known, func(t parse.Tool) string { return t.Name })
 	all := strings.Join(names, ", ")
 	for _, t := range known {
 		names = append(names, t.Also...)
@@ -127,10 +122,8 @@ func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 	if _, err := os.Stat(args[0]); err == nil {
 		return parse.Tool{}, fmt.Errorf("%s is a file: name the tool before it, or give --detect", args[0])
 	}
-	if near := steps.DidYouMean(args[0], names); near != "" {
-		return parse.Tool{}, fmt.Errorf("no parser for %q%s", args[0], near)
-	}
-	return parse.Tool{}, fmt.Errorf("no parser for %q (use %s)", args[0], all)
+	near := cmp.Or(steps.DidYouMean(args[0], names), " (use "+all+")")
+	return parse.Tool{}, fmt.Errorf("no parser for %q%s", args[0], near)
 }
 
 // input is a file, or stdin for "-": of a terminal it says on stderr how what is asked for ends.

@@ -64,10 +64,7 @@ func writeRig(path string, f rigfile.File, force bool) error {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return usage(fmt.Errorf("%s exists: give --force to replace it, or -o FILE to write another", path))
 	}
-	if err := f.Write(path); err != nil {
-		return notWritten(err)
-	}
-	return nil
+	return notWritten(f.Write(path))
 }
 
 // logDir makes the folder for one session's logs; empty without a home.

@@ -91,9 +91,6 @@ func noFlag(cmd *cobra.Command, err error) error {
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-	near := steps.DidYouMean("--"+name, known)
-	if near == "" {
-		near = ": " + cmd.CommandPath() + " --help lists all flags"
-	}
+	near := cmp.Or(steps.DidYouMean("--"+name, known), ": "+cmd.CommandPath()+" --help lists all flags")
 	return fmt.Errorf("%s has no flag --%s%s", cmd.CommandPath(), name, near)
 }

@@ -118,7 +118,7 @@ func trustsRunbook(path string) (trust.Request, error) {
 func trustsRig(path string) (trust.Request, error) {
 	file, err := readRig(path)
 	if err != nil || file.SSHConfig == "" {
-		return trust.Request{}, wrongUsage(err)
+		return trust.Request{}, usage(err)
 	}
 	files, err := runner.SSHConfiguration(file.SSHConfig)
 	if err != nil {
@@ -130,7 +130,7 @@ func trustsRig(path string) (trust.Request, error) {
 // trustsInventory is of an inventory.
 func trustsInventory(path string) (trust.Request, error) {
 	inv, err := nodelist.Read(path)
-	return inv.Request(newTrust(steps.Tutorial{})), wrongUsage(err)
+	return inv.Request(newTrust(steps.Tutorial{})), usage(err)
 }
 
 // allow lets a request be where nothing needs trust, trusts it where the user has said so without seeing it, and else
@@ -142,10 +142,7 @@ func allow(r trust.Request, trusted bool, why error) error {
 	case !trusted:
 		return usage(why)
 	}
-	if err := r.Trust(); err != nil {
-		return unwritten(err)
-	}
-	return nil
+	return unwritten(r.Trust())
 }
 
 // trustRig refuses a rig file whose ssh configuration this user has not trusted, before ssh
@@ -247,9 +244,5 @@ func (b *bench) foreign(kept *notebook.Store) []steps.Cell {
 }
 
 func ids(cells []steps.Cell) string {
-	var all []string
-	for _, c := range cells {
-		all = append(all, c.ID)
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(steps.Each(cells, func(c steps.Cell) string { return c.ID }), ", ")
 }

@@ -128,10 +128,7 @@ func (l List) Rig(ctx context.Context) (rigfile.File, error) {
 		return rigfile.File{}, fmt.Errorf("a rig has from %d to %d nodes, and the list %d", len(steps.Ends), steps.MostNodes,
 			len(nodes))
 	}
-	var names []string
-	for _, n := range nodes {
-		names = append(names, n.Name)
-	}
+	names := steps.Each(nodes, func(n nodeset.Node) string { return n.Name })
 	if l.OnSlurm() {
 		return rigfile.OfAllocation(names), nil
 	}

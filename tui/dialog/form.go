@@ -177,11 +177,7 @@ func (fm *Form) applyForm() tea.Cmd {
 		fm.Notice += ", from the next run on"
 	}
 	return fm.Try(func(s screen.Session) error {
-		var errs []error
-		for _, c := range changes {
-			errs = append(errs, s.SetParam(cell, c.name, c.value))
-		}
-		return errors.Join(errs...)
+		return errors.Join(steps.Each(changes, func(c change) error { return s.SetParam(cell, c.name, c.value) })...)
 	})
 }
 
@@ -221,12 +217,8 @@ func (fm *Form) Draw(width, height int) screen.Picture {
 	for range about - len(told) {
 		lines = append(lines, "")
 	}
-	keys := []string{"enter", "set", "esc", "leave", "ctrl+r", "default", "↑↓", "move"}
-	var all []string
-	for i := 0; i < len(keys); i += 2 {
-		all = append(all, k.Focus.Render(keys[i])+" "+keys[i+1])
-	}
-	lines = append(lines, "", ansi.Truncate(strings.Join(all, "   "), width, "…"))
+	keys := screen.Hints(k, "   ", "enter", "set", "esc", "leave", "ctrl+r", "default", "↑↓", "move")
+	lines = append(lines, "", ansi.Truncate(keys, width, "…"))
 	return screen.Picture{Lines: lines, Title: title, Columns: width}
 }
 

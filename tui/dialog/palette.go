@@ -142,8 +142,7 @@ func (pal *Palette) Draw(width, height int) screen.Picture {
 		left := mark + k.Faint.Render(theme.Pad(c.Kind, 8)) + style.Render(theme.Clean(c.Name))
 		lines = append(lines, theme.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
 	}
-	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") +
-		" close"
+	hint := screen.Hints(k, "   ", "enter", "go there", "↑↓", "another", "esc", "close")
 	lines = append(lines, "", ansi.Truncate(hint, width, "…"))
 	return screen.Picture{Lines: lines, Title: pal.title(), Columns: width}
 }

@@ -194,11 +194,7 @@ func (b *box) fact(name, value string) {
 
 // keys are the answers, a key and what it does in turn.
 func (b *box) keys(pairs ...string) {
-	var all []string
-	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, b.k.Focus.Render(pairs[i])+" "+pairs[i+1])
-	}
-	b.add("", ansi.Truncate(strings.Join(all, "    "), b.width, "…"))
+	b.add("", ansi.Truncate(screen.Hints(b.k, "    ", pairs...), b.width, "…"))
 }
 
 func (b *box) hostKey(q *steps.HostKeyQuestion) (title string) {
@@ -240,10 +236,7 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	all := q.All() // of many nodes the names would leave no room for the answers
 	where := all
 	if len(q.Places) <= len(steps.Ends) {
-		var nodes []string
-		for _, p := range q.Places {
-			nodes = append(nodes, theme.Clean(p.Node))
-		}
+		nodes := steps.Each(q.Places, func(p steps.ChangePlace) string { return theme.Clean(p.Node) })
 		where = strings.Join(nodes, " and ")
 	}
 	b.say(q.Title + ": done on " + where + ". " + theme.Clean(q.Found.Grade.String()+": "+q.Found.Reason))

@@ -227,10 +227,7 @@ func (pr *Screen) Mark(events []steps.Event) tea.Cmd {
 // Bind has the keys that work on the screen for an audience.
 func (pr *Screen) Bind(everywhere screen.Chapter, run, leave func() tea.Cmd) {
 	on := screen.On
-	var starts []string
-	for _, l := range loads() {
-		starts = append(starts, l.key+": "+l.brief)
-	}
+	starts := steps.Each(loads(), func(l load) string { return l.key + ": " + l.brief })
 	pr.Keys = []screen.Chapter{
 		{Title: "stage", Bindings: []screen.Binding{
 			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").

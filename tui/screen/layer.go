@@ -1,8 +1,12 @@
 package screen
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Press finds the binding of a key and acts. ok is false where there is none.
@@ -118,6 +122,15 @@ type Common struct {
 	CopyOutput, CopyScript, OpenPager func() tea.Cmd // of the cell that keys are about
 	ToggleGauges, HideGauges          func() tea.Cmd
 	Everywhere                        Chapter // the keys that work in all of them
+}
+
+// Hints are keys and what each does in turn, in one line.
+func Hints(k *theme.Styles, gap string, pairs ...string) string {
+	var all []string
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, k.Focus.Render(pairs[i])+" "+pairs[i+1])
+	}
+	return strings.Join(all, gap)
 }
 
 // WheelStep is how many lines a notch of the wheel scrolls.
