@@ -223,7 +223,7 @@ type choice struct {
 	path      string // of the rig file, where there is one
 }
 
-// contradiction is of flags that name two rigs, or an etcd that can't be one.
+// contradiction is of flags that name two rigs.
 func (f rigFlags) contradiction() error {
 	listed := f.list().Any()
 	switch {
@@ -237,8 +237,6 @@ func (f rigFlags) contradiction() error {
 		return errors.New("give only one of --rig, --peer, --inventory and --nodes with a list: each names the rig")
 	case f.inventory != "" && f.nodeCount != 0:
 		return errors.New("--nodes with a number is for the simulated rig. With --inventory give a list: @group, or names")
-	case f.etcd != "":
-		return etcd.Check(f.etcd)
 	}
 	return nil
 }
@@ -246,7 +244,10 @@ func (f rigFlags) contradiction() error {
 // choose reads what names the rig and says what is wrong with it. It touches no node and
 // takes no time, but where another program reads the list of nodes.
 func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
-	if err := f.contradiction(); err != nil {
+	if err = f.contradiction(); err == nil && f.etcd != "" {
+		err = etcd.Check(f.etcd)
+	}
+	if err != nil {
 		return c, usage(err)
 	}
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,13 +89,8 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 	if list {
 		return nil
 	}
-	if confirm == nil {
-		return usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
-	}
-	if a, ok := confirm.(*headless.Asker); ok {
-		if yes, err := a.Ask(ctx, "Take them back, as root on every node that has one?"); err != nil || !yes {
-			return status{exitInconclusive, errors.New("nothing was changed")}
-		}
+	if err := mayTakeBack(ctx, confirm); err != nil {
+		return err
 	}
 	tell := func(format string, args ...any) {
 		sanitize.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
@@ -107,6 +103,19 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 		return status{code: exitFail}
 	}
 	sanitize.Fprintln(cmd.OutOrStdout(), "Everything is rolled back.")
+	return nil
+}
+
+// mayTakeBack asks whether changes are taken back.
+func mayTakeBack(ctx context.Context, confirm session.Confirmer) error {
+	if confirm == nil {
+		return usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
+	}
+	if a, ok := confirm.(*headless.Asker); ok {
+		if yes, err := a.Ask(ctx, "Take them back, as root on every node that has one?"); err != nil || !yes {
+			return status{exitInconclusive, errors.New("nothing was changed")}
+		}
+	}
 	return nil
 }
 

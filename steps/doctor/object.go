@@ -66,13 +66,9 @@ func causeOf(of Check, all []Check) string {
 	}
 	same := ""
 	for _, c := range all {
-		if c.ID == of.ID {
-			if same == "" {
-				same = of.ID // what comes after it is not its cause
-			}
-			continue
-		}
 		switch {
+		case c.ID == of.ID:
+			same = cmp.Or(same, of.ID) // what comes after it is not its cause
 		case c.Verdict <= steps.Pass || apart(of.Devices, c.Devices):
 		case of.Code.Follows(c.Code) && !c.Code.Follows(of.Code):
 			return c.ID
