@@ -320,6 +320,34 @@ func TestExplainPage(t *testing.T) {
 	}
 }
 
+// A text without a known cause is sorted by what it complains of; one that complains of nothing here, or that leads to
+// a cause, is not.
+func TestExplainKind(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	for text, want := range map[string]string{
+		"all_reduce never prints a row on two MI100\n\nrccl sits there.\nVersion 6.\n": "collective-hangs",
+		"Our RoCE cards give strange numbers\n\nSlow in the morning.\nWhy is that?\n":  "rdma-slow",
+		"pb_mpi does nothing at all\n\nWe start it by mpirun.\nNothing is printed.\n":  "mpi",
+		"The X520 is stuck at 4 Gbit/s\n\nIt is a new machine.\n":                      "tcp-slow",
+		"How do I choose a network card?\n\nI want 10 GbE at home.\nIt is of brick.\n": "",
+		"the cat sat on the mat\n":               "",
+		"IB device mlx5_0 not found, and slow\n": "",
+	} {
+		a := k.Text(text, catalog.New().Tools, explain.Omitted{})
+		got := ""
+		if a.Kind != nil {
+			got = a.Kind.ID
+			if len(a.Kind.Usual) < 5 || a.Kind.Usual[0].Next == "" {
+				t.Errorf("%q: %v", text, a.Kind.Usual)
+			}
+		}
+		if got != want {
+			t.Errorf("%q is of the kind %q, not %q", text, got, want)
+		}
+	}
+}
+
 // What tools without a typed reader print is read to facts with their lines.
 func TestExplainPrinted(t *testing.T) {
 	t.Parallel()

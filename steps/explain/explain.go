@@ -41,6 +41,8 @@ type Answer struct {
 	// Lines is how many lines the text has, and LeftOut how many of them were not read.
 	Lines   int `json:"lines"`
 	LeftOut int `json:"leftOut"`
+	// Kind is what a text without a cause is about; nil where not even that shows.
+	Kind *Kind `json:"kind,omitempty"`
 	// Collect are the outputs that would lead further, where there is no cause.
 	Collect []string `json:"collect"`
 }
@@ -144,6 +146,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 		}
 	}
 	if !a.Explained() {
+		a.Kind = k.kindOf(all)
 		a.Collect = Outputs
 	}
 	return a

@@ -73,6 +73,7 @@ type Cause struct {
 // Knowledge is all entries.
 type Knowledge struct {
 	Causes []*Cause
+	kinds  []*kind
 
 	// Sayings are what people say of each of them, made when a text is in a person's words.
 	Sayings func() *steps.Sayings
@@ -97,6 +98,7 @@ func Load(files fs.FS) (*Knowledge, error) {
 		}
 		var file struct {
 			Cause []*Cause `toml:"cause"`
+			Kind  []*kind  `toml:"kind"`
 		}
 		d := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields()
 		if err := d.Decode(&file); err != nil {
@@ -112,6 +114,10 @@ func Load(files fs.FS) (*Knowledge, error) {
 			ids[c.ID] = true
 			k.Causes = append(k.Causes, c)
 		}
+		k.kinds = append(k.kinds, file.Kind...)
+	}
+	if err := k.compileKinds(); err != nil {
+		return nil, err
 	}
 	k.Sayings = sync.OnceValue(func() *steps.Sayings {
 		all := make([]steps.Saying, len(k.Causes))

@@ -36,7 +36,15 @@ func Page(a Answer) string {
 	}
 	sanitize.Fprintf(&b, ".\n\n")
 	if !a.Explained() {
-		sanitize.Fprintf(&b, "No cause is known for it. Collect these outputs on both nodes, and paste them here:\n\n")
+		sanitize.Fprintf(&b, "No cause is known for it.\n\n")
+		if a.Kind != nil {
+			sanitize.Fprintf(&b, "It reads like %s. The usual causes, and what decides:\n\n", a.Kind.Title)
+			for _, u := range a.Kind.Usual {
+				sanitize.Fprintf(&b, "- %s: %s\n", u.Title, code(u.Next))
+			}
+			sanitize.Fprintf(&b, "\n")
+		}
+		sanitize.Fprintf(&b, "Collect these outputs on both nodes, and paste them here:\n\n")
 		for _, c := range a.Collect {
 			sanitize.Fprintf(&b, "- %s\n", code(c))
 		}

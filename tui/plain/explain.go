@@ -41,7 +41,15 @@ func Answer(b *strings.Builder, a explain.Answer) {
 		}
 	}
 	if !a.Explained() {
-		sanitize.Fprintf(b, "\nNo cause is known for this text. Collect these outputs on both nodes, and try again:\n")
+		sanitize.Fprintf(b, "\nNo cause is known for this text.\n")
+		if a.Kind != nil {
+			sanitize.Fprintf(b, "It reads like %s. The usual causes, and what decides:\n", a.Kind.Title)
+			for i, u := range a.Kind.Usual {
+				Hang(b, fmt.Sprintf("  %2d. ", i+1), u.Title+".")
+				Hang(b, "      next: ", u.Next)
+			}
+		}
+		sanitize.Fprintf(b, "Collect these outputs on both nodes, and try again:\n")
 		for i, c := range a.Collect {
 			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}

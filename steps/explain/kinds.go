@@ -1,0 +1,90 @@
+package explain
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps/lazyregexp"
+)
+
+// A Kind is what a text is about that leads to no cause, with the usual causes of its kind.
+type Kind struct {
+	ID    string  `json:"id"`
+	Title string  `json:"title"`
+	Usual []Usual `json:"usual"`
+}
+
+// A Usual is a cause that is frequent for a kind, and the command that decides whether it is the one.
+type Usual struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Next  string `json:"next"`
+}
+
+// A kind is an entry of assets/knowledge/kinds.toml, which says what its fields mean.
+type kind struct {
+	ID    string   `toml:"id"`
+	Title string   `toml:"title"`
+	About string   `toml:"about"`
+	Says  string   `toml:"says"`
+	Usual []string `toml:"usual"`
+
+	about, says *lazyregexp.Pattern
+	causes      []Usual
+}
+
+// mostSorted is how much of a text is looked at for its kind: people say at the top what it is about.
+const mostSorted = 64 << 10
+
+// network is in texts about adapters and links that name none of this field's own words.
+var network = lazyregexp.New(`ofed\b|\bx[57]\d0\b|\be8[13]0\b|\bq?sfp|\bjumbo|\d ?gb(?:it|ps)|\d ?gbe\b|\bbnxt|ixgbe|i40e`)
+
+func (k *Knowledge) compileKinds() error {
+	for _, d := range k.kinds {
+		for _, e := range []string{d.About, d.Says} {
+			if _, err := syntax.Parse(e, syntax.Perl); err != nil || e == "" {
+				return fmt.Errorf("kind %s: it needs about and says, each an expression: %q: %w", d.ID, e, err)
+			}
+		}
+		d.about, d.says = lazyregexp.New(d.About), lazyregexp.New(d.Says)
+		for _, id := range d.Usual {
+			i := slices.IndexFunc(k.Causes, func(c *Cause) bool { return c.ID == id })
+			if i < 0 {
+				return fmt.Errorf("kind %s: no cause is called %s", d.ID, id)
+			}
+			c := k.Causes[i]
+			d.causes = append(d.causes, Usual{c.ID, c.Title, c.Next})
+		}
+	}
+	return nil
+}
+
+// kindOf is the first kind that a text is of; nil where it is of none.
+func (k *Knowledge) kindOf(t text) *Kind {
+	var b strings.Builder
+	title := ""
+	for _, l := range t.lines {
+		if b.Len() > mostSorted {
+			break
+		}
+		if title == "" && worth(l.text) {
+			title = l.lower
+		}
+		b.WriteString(l.lower)
+		b.WriteByte('\n')
+	}
+	whole := b.String()
+	if !ours.Regexp().MatchString(whole) && !network.Regexp().MatchString(whole) {
+		return nil
+	}
+	for _, part := range []string{title, whole} {
+		for _, d := range k.kinds {
+			if d.says.Regexp().MatchString(part) && d.about.Regexp().MatchString(whole) {
+				return &Kind{ID: d.ID, Title: d.Title, Usual: d.causes}
+			}
+		}
+	}
+	return nil
+}
