@@ -85,7 +85,7 @@ func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, er
 	go func() {
 		defer close(c.over)
 		exit, err := n.Run(ctx, Script{
-			Name: "claim the node", Body: scripts.Claim, Limit: lockLimit,
+			Name: "claim the node", Body: scripts.NodeLock, Limit: lockLimit,
 			Vars: map[string]string{"TOKEN": a.Token, "WHO": oneLine(a.Who), "AT": cmp.Or(a.At, "/sys/class/net")},
 		}, func(l Line) {
 			switch word, rest, _ := strings.Cut(l.Text, " "); {

@@ -171,7 +171,7 @@ type Manager struct {
 	Busy bool `json:",omitempty"`
 }
 
-// Holds reports whether the interface is in the manager's hands now.
+// Holds reports whether the manager manages the interface now.
 func (m Manager) Holds() bool { return m.State != "" && m.State != "unmanaged" }
 
 // String is the manager in a few words: "NetworkManager, profile netplan-enp1s0f0np0".

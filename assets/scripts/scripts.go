@@ -15,8 +15,8 @@ var (
 	SupervisorShell string
 	//go:embed slurm-batch.sh
 	SlurmBatch string
-	//go:embed claim.sh
-	Claim string
+	//go:embed node-lock.sh
+	NodeLock string
 	//go:embed sudo.sh
 	Sudo string
 
@@ -49,10 +49,10 @@ var (
 	Restore string
 	//go:embed unload-bonding.sh
 	UnloadBonding string
-	//go:embed hands.sh
-	Hands string
-	//go:embed hands-keep.sh
-	HandsKeep string
+	//go:embed unmanage.sh
+	Unmanage string
+	//go:embed keep-addresses.sh
+	KeepAddresses string
 	//go:embed nm-take.sh
 	NMTake string
 	//go:embed nm-give.sh

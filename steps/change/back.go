@@ -11,9 +11,8 @@ import (
 	"github.com/railbench/railbench/runner"
 )
 
-// Back writes the script that puts the links of a change set back to how they
-// were, and into the hands that they were in. It runs as root, may be run twice, and ends
-// with status 0 only where every part of it did.
+// Back writes the script that puts the links of a change set back to how they were, managed as before. It runs as
+// root, may be run twice, and ends with status 0 only where every part of it did.
 func Back(before State, set []string) string {
 	var w writer
 	w.WriteString(scripts.Restore)
@@ -25,7 +24,7 @@ func Back(before State, set []string) string {
 		w.WriteString("exit \"$failed\"\n")
 		return w.String()
 	}
-	w.WriteString(scripts.Hands)
+	w.WriteString(scripts.Unmanage)
 	w.functions(slices.Concat(nm, free), own, scripts.NMTake+scripts.NMGive,
 		scripts.NetworkdTake+scripts.NetworkdGive)
 	if len(nm)+len(own) > 0 {

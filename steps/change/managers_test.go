@@ -38,7 +38,7 @@ func TestReadManagers(t *testing.T) {
 			t.Errorf("%s: %+v, and any: %+v", node, held, m.Any)
 		}
 		if got := m.Of("enp1s0f9"); got != nil {
-			t.Errorf("%s: an interface that isn't there is in the hands of %+v", node, got)
+			t.Errorf("%s: an interface that isn't there is managed by %+v", node, got)
 		}
 	}
 }
@@ -236,12 +236,12 @@ func TestManagersByProcess(t *testing.T) {
 			}
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%s: lo is in the hands of %q, want %q: %s", start, got, want, out)
+			t.Errorf("%s: lo is managed by %q, want %q: %s", start, got, want, out)
 		}
 	}
 }
 
-// rails is a node with two of them in one manager's hands.
+// rails is a node with two of them that one manager manages.
 func rails(by, state, profile, id string) State {
 	s := State{Links: map[string]Link{}, Managers: Managers{Links: map[string][]steps.Manager{}}}
 	for i, name := range []string{"rail1", "rail0"} {

@@ -30,7 +30,7 @@ type Confirmer interface {
 const changeTime = 2 * time.Minute
 
 // backTime is how long going back may take, with the connection made again and the
-// interfaces in their managers' hands again.
+// interfaces managed again.
 const backTime = 5 * time.Minute
 
 // A transaction is one change over several nodes, which all get or none: the two of a link, or, where
@@ -331,7 +331,7 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 		q.Rollback = "The change is rolled back automatically as soon as it was checked."
 	}
 	for _, p := range t.places {
-		place := steps.ChangePlace{Node: p.name(), Set: p.set, Held: t.hands(p), Script: t.own(p), HandOver: t.handOver(p)}
+		place := steps.ChangePlace{Node: p.name(), Set: p.set, Held: t.managers(p), Script: t.own(p), HandOver: t.unmanage(p)}
 		place.Becomes = strings.Join(p.each(func(at sideEnd) string { return at.plan.Becomes[at.end] }), ", ")
 		q.Places = append(q.Places, place)
 		if dev := p.node().SSHDev; !q.Keep && slices.Contains(p.set, dev) {
@@ -353,8 +353,8 @@ func minutes(d time.Duration) string {
 // busyTime is how long a manager that is at work, or does not answer in time, is asked again.
 const busyTime = 30 * time.Second
 
-// refused is a verdict where a manager that can't be asked has an interface of the change in
-// its hands: nothing was touched. One that is busy is asked again for a while.
+// refused is a verdict where a manager that can't be asked manages an interface of the change: nothing was touched.
+// One that is busy is asked again for a while.
 func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
 	planned, told := map[int]change.State{}, ""
 	for _, p := range t.places {
@@ -411,15 +411,13 @@ func (t *transaction) moved(planned map[int]change.State, while string) *steps.V
 	return nil
 }
 
-// text is what runs at a place: what takes its interfaces out of their managers' hands, and
-// the cell's script.
+// text is what runs at a place: what makes its interfaces unmanaged, and the cell's script.
 func (t *transaction) text(p *changedNode) string {
-	return change.Begin(p.before, p.set) + t.handOver(p) + t.own(p)
+	return change.Begin(p.before, p.set) + t.unmanage(p) + t.own(p)
 }
 
-// handOver is what takes a place's interfaces out of their managers' hands; a change that the
-// managers make leaves them there.
-func (t *transaction) handOver(p *changedNode) string {
+// unmanage makes a place's interfaces unmanaged; a change that the managers make leaves them as they are.
+func (t *transaction) unmanage(p *changedNode) string {
 	if t.cell.Change.Tries {
 		return ""
 	}
@@ -443,8 +441,8 @@ func (t *transaction) back(p *changedNode) string {
 	return back
 }
 
-// hands says in whose hands the interfaces of a place are before the change.
-func (t *transaction) hands(p *changedNode) (all []steps.HeldNetdev) {
+// managers says which manager has each interface of a place before the change.
+func (t *transaction) managers(p *changedNode) (all []steps.HeldNetdev) {
 	for _, name := range p.set {
 		for _, m := range p.before.Managers.Of(name) {
 			if m.Holds() {
@@ -765,8 +763,8 @@ func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
 	return nil, errors.Join(errs...)
 }
 
-// fought is a verdict where a manager works against the change: it has an interface again that
-// was taken out of its hands. What it says of that in its log is the evidence.
+// fought is a verdict where a manager works against the change: it manages an interface again that was made
+// unmanaged. What it says of that in its log is the evidence.
 func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Verdict {
 	if t.cell.Change.Tries {
 		return nil // the managers do it themselves

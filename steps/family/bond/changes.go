@@ -717,8 +717,8 @@ func renderer(n steps.Node) string {
 	return networkd
 }
 
-// planned is for whom netplan has a file of an interface: who has it in his hands, or, while a change
-// has it, whose file is there still.
+// planned is for which managers netplan has a file of an interface: the one that manages it, or, while a change has
+// it, the one whose file is still there.
 func planned(d steps.Netdev) (all []string) {
 	for _, m := range d.Managers {
 		if tends(m) && (m.Holds() || m.Profile != "") {
@@ -737,8 +737,8 @@ const (
 // tends reports whether a manager is one for which netplan writes files.
 func tends(m steps.Manager) bool { return m.By == networkManager || m.By == networkd }
 
-// inOtherHands names those that have a node's rails, and that netplan writes nothing for.
-func inOtherHands(n steps.Node) string {
+// managedElsewhere names those that have a node's rails, and that netplan writes nothing for.
+func managedElsewhere(n steps.Node) string {
 	var all []string
 	for _, r := range n.Rails {
 		for _, m := range r.Netdev.HeldBy() {
@@ -753,8 +753,8 @@ func inOtherHands(n steps.Node) string {
 	return " (" + registry.And(all) + " manages them)"
 }
 
-// planNetplanTry lets the managers make what netplan would report them. There have to be some: that they have the
-// rails, or that a change which was kept has taken these out of their hands.
+// planNetplanTry lets the managers make what netplan would report them. There have to be some: they manage the rails,
+// or a change that was kept has made these unmanaged.
 func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 	p := planBond(rig, params)
 	for _, e := range steps.Ends {
@@ -769,7 +769,7 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
 			// Not a refusal: without a manager there is nothing to try, and that is not a fault.
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so netplan would "+
-				"have no effect", rig.NameOf(e), inOtherHands(rig.At(e)))
+				"have no effect", rig.NameOf(e), managedElsewhere(rig.At(e)))
 		}
 	}
 	return p

@@ -1,5 +1,5 @@
-# What the functions call that take interfaces out of their managers' hands, and give them back; they stand after this,
-# and steps/change writes the calls. What is written is under /run and bears railbench's name: a reboot forgets it.
+# What the functions call that make interfaces unmanaged, and managed again; they stand after this, and steps/change
+# writes the calls. What is written is under /run and bears railbench's name: a reboot forgets it.
 is() { [ -e "/sys/class/net/$1" ]; }
 wait_for() { # SECONDS TEST...: by the clock, because a look may take long on a busy node
 	read -r up _ </proc/uptime

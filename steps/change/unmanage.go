@@ -156,8 +156,8 @@ func (s State) stacked(set []string) string {
 	return ""
 }
 
-// TakenBack says which links of a change set a manager has again, though they were out of its
-// hands, and what it has set on them.
+// TakenBack says which links of a change set a manager manages again, though they were unmanaged, and what it has set
+// on them.
 func TakenBack(before, now State, set []string) (all []string) {
 	for _, name := range set {
 		for _, by := range []string{networkManager, networkd} {
@@ -194,7 +194,7 @@ func Take(m Managers, set []string) string {
 	}
 	var w writer
 	w.WriteString("# What manages these interfaces lets them go until the change is taken back.\n(\n")
-	w.WriteString(scripts.Hands + scripts.HandsKeep)
+	w.WriteString(scripts.Unmanage + scripts.KeepAddresses)
 	w.functions(nm, own, scripts.NMTake, scripts.NetworkdTake)
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(nm, own))))
 	w.or("exit 1", append([]string{"keep"}, all...)...)
