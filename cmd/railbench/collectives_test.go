@@ -42,7 +42,7 @@ func TestCollectivesOfThreeNodes(t *testing.T) {
 }
 
 // nothingRuns: no collective has left a process on any node.
-func nothingRuns(t *testing.T, b *bench) {
+func nothingRuns(t *testing.T, b *openRig) {
 	t.Helper()
 	for _, name := range b.simRig.Nodes() {
 		n, err := b.simRig.Node(name, sim.NodeOptions{}) // the session has closed its own

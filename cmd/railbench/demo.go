@@ -100,7 +100,7 @@ type stageOpening struct {
 }
 
 // put gives a screen its script, and what the presentation can do with this rig.
-func (o stageOpening) put(opts *screen.Options, b *bench) error {
+func (o stageOpening) put(opts *screen.Options, b *openRig) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
 		raw, err := safefile.Read(o.script, script.Most)

@@ -41,7 +41,7 @@ func TestAScriptOfOnesOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		opts := screen.Options{Tutorial: tut}
-		err = stageOpening{open: true, script: path}.put(&opts, &bench{})
+		err = stageOpening{open: true, script: path}.put(&opts, &openRig{})
 		if want == "" && (err != nil || len(opts.Presentation.Script.Slides) != 1) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, not %q", text, err, want)

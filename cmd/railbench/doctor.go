@@ -114,8 +114,8 @@ func (f doctorFlags) contradiction(flags *pflag.FlagSet, args []string) error {
 	return writable(flags, "junit")
 }
 
-// look runs checks on the bench's rig, and prints what they came to.
-func (f doctorFlags) look(cmd *cobra.Command, b *bench, t steps.Tutorial, checks []steps.Cell,
+// look runs checks on the rig, and prints what they came to.
+func (f doctorFlags) look(cmd *cobra.Command, b *openRig, t steps.Tutorial, checks []steps.Cell,
 	about *doctor.Symptom,
 ) error {
 	ctx, cancel := limited(cmd.Context(), f.timeout)
@@ -158,8 +158,8 @@ func (f doctorFlags) look(cmd *cobra.Command, b *bench, t steps.Tutorial, checks
 	return status{exitInconclusive, errors.New("no check found what you described, and not all of them passed")}
 }
 
-// fixes is what corrects what a check has found on the bench's rig, to be pasted into a shell.
-func (b *bench) fixes(check string) string {
+// fixes is what corrects what a check has found on the rig, to be pasted into a shell.
+func (b *openRig) fixes(check string) string {
 	args := []string{"doctor", check, "--fix"}
 	if b.simRig != nil { // and not whichever rig is one's own
 		args = append(args, "--rig", b.options.Rig)

@@ -166,13 +166,13 @@ func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 // A judge or a planner that panics leaves no change behind.
 func TestADefectLeavesTheNodesAsTheyWere(t *testing.T) {
 	t.Parallel()
-	judging := func(b *bench) {
+	judging := func(b *openRig) {
 		b.options.Catalog.Judges["mtu"] = func(steps.Cell, steps.Result) steps.Verdict { panic("judging") }
 	}
-	planning := func(b *bench) {
+	planning := func(b *openRig) {
 		b.options.Catalog.Plans["mtu"] = func(steps.Rig, map[string]string) steps.Plan { panic("planning") }
 	}
-	for word, spoil := range map[string]func(*bench){"judging": judging, "planning": planning} {
+	for word, spoil := range map[string]func(*openRig){"judging": judging, "planning": planning} {
 		verdicts := leaves(t, nil, []string{"mtu", "hosts"}, spoil)
 		v := verdicts["mtu"]
 		if v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), word) ||
@@ -190,7 +190,7 @@ func TestADefectLeavesTheNodesAsTheyWere(t *testing.T) {
 
 // leaves compares the network of both simulated nodes before and after some cells, and
 // gives what these came to.
-func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[string]steps.Verdict {
+func leaves(t *testing.T, faults, cells []string, spoil ...func(*openRig)) map[string]steps.Verdict {
 	t.Helper()
 	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: faults}.open(t.Context(), runner.NoAsker{})
 	if err != nil {
@@ -239,7 +239,7 @@ func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[str
 }
 
 // networks is how all nodes' networks look.
-func networks(t *testing.T, b *bench) []change.State {
+func networks(t *testing.T, b *openRig) []change.State {
 	t.Helper()
 	s, err := networksOf(t.Context(), b)
 	if err != nil {
@@ -248,7 +248,7 @@ func networks(t *testing.T, b *bench) []change.State {
 	return s
 }
 
-func networksOf(ctx context.Context, b *bench) ([]change.State, error) {
+func networksOf(ctx context.Context, b *openRig) ([]change.State, error) {
 	s := make([]change.State, len(b.options.Nodes))
 	for e, node := range b.options.Nodes {
 		out, err := runner.Text(ctx, node, runner.Script{Name: "look", Body: change.Capture})

@@ -257,7 +257,7 @@ func TestForgedNode(t *testing.T) {
 			}
 		},
 		"init":   func(w io.Writer) { headless.Describe(w, rig) },
-		"doctor": func(w io.Writer) { _ = plain.Doctor(w, d.Object("test", rig, checks), true, (&bench{}).fixes) },
+		"doctor": func(w io.Writer) { _ = plain.Doctor(w, d.Object("test", rig, checks), true, (&openRig{}).fixes) },
 		"a change": func(w io.Writer) {
 			sanitize.Fprintf(w, "%s\n", (undo.Entry{
 				Cell:  text,

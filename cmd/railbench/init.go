@@ -56,7 +56,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 }
 
 // survey looks at the nodes, shows what there is, and writes the rig file where two of them answered.
-func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) error {
+func (f rigFlags) survey(cmd *cobra.Command, b *openRig, path string, force bool) error {
 	where := b.options.Where
 	if b.simRig != nil {
 		where = b.names()
@@ -105,7 +105,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 }
 
 // fileOf is the rig file of what was found: of two nodes as --peer names them, or of a list.
-func (f rigFlags) fileOf(b *bench, found steps.Rig) rigfile.File {
+func (f rigFlags) fileOf(b *openRig, found steps.Rig) rigfile.File {
 	file := rigfile.File{
 		Here: rigfile.Node{SSH: f.here, Local: f.here == ""}, Peer: rigfile.Node{SSH: f.peer},
 	}

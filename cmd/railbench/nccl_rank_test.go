@@ -201,7 +201,7 @@ func TestCollectivesReport(t *testing.T) {
 	leavesNoFile(t, b)
 }
 
-func leavesNoFile(t *testing.T, b *bench) {
+func leavesNoFile(t *testing.T, b *openRig) {
 	t.Helper()
 	for _, name := range b.simRig.Nodes() {
 		n, err := b.simRig.Node(name, sim.NodeOptions{})

@@ -117,8 +117,8 @@ var builtIn = sync.OnceValues(func() (steps.Tutorial, error) {
 })
 
 // open makes the nodes that the flags ask for. It connects to none of them. Where it fails nothing stays open.
-func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
-	b := &bench{onState: func(int, runner.State, error) {}}
+func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*openRig, error) {
+	b := &openRig{onState: func(int, runner.State, error) {}}
 	err := f.nodes(ctx, b, ask)
 	if err == nil {
 		err = f.settings(b)
@@ -130,8 +130,8 @@ func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {
 	return b, nil
 }
 
-// settings are what the flags say of the cells on the bench, and what is kept of it.
-func (f rigFlags) settings(b *bench) error {
+// settings are what the flags say of the cells, and what is kept of it.
+func (f rigFlags) settings(b *openRig) error {
 	given := f.params
 	if f.container != "" {
 		given = append(slices.Clone(given), "CONTAINER="+f.container)
@@ -154,7 +154,7 @@ func (f rigFlags) settings(b *bench) error {
 
 // reach are the flags by which the rig is found again, from any folder. A user who pastes a command from a
 // message means this rig, whatever the default rig is then.
-func (f rigFlags) reach(b *bench) ([]string, error) {
+func (f rigFlags) reach(b *openRig) ([]string, error) {
 	var flags []string
 	absolute := func(flag, path string) error {
 		path, err := filepath.Abs(path)
@@ -302,9 +302,9 @@ func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
 	return c, err
 }
 
-// nodes puts the nodes of the rig that the flags name on the bench. No node is connected to yet, and ssh reads no
+// nodes puts the nodes of the rig that the flags name into it. No node is connected to yet, and ssh reads no
 // configuration that a rig file brings before the user trusts it.
-func (f rigFlags) nodes(ctx context.Context, b *bench, ask runner.Asker) (err error) {
+func (f rigFlags) nodes(ctx context.Context, b *openRig, ask runner.Asker) (err error) {
 	if b.options.Tutorial, b.options.Catalog, err = f.tutorial(); err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (f rigFlags) nodes(ctx context.Context, b *bench, ask runner.Asker) (err er
 }
 
 // real are the nodes of a real rig.
-func (f rigFlags) real(ctx context.Context, b *bench, c choice, ask runner.Asker) error {
+func (f rigFlags) real(ctx context.Context, b *openRig, c choice, ask runner.Asker) error {
 	file := c.file
 	if c.path != "" && file.SSHConfig != "" && f.sshConfig == "" {
 		files, err := trustRig(b.options.Trust, c.path, file.SSHConfig, f.trust)
@@ -369,8 +369,8 @@ func (f rigFlags) real(ctx context.Context, b *bench, c choice, ask runner.Asker
 	return nil
 }
 
-// reached puts the nodes of a rig file on the bench, as they are reached.
-func (f rigFlags) reached(ctx context.Context, b *bench, file rigfile.File, ask runner.Asker) (err error) {
+// reached puts the nodes of a rig file in the rig, as they are reached.
+func (f rigFlags) reached(ctx context.Context, b *openRig, file rigfile.File, ask runner.Asker) (err error) {
 	nodes := file.All()
 	var targets []runner.Target
 	if b.allocation.Job == 0 {
@@ -395,7 +395,7 @@ func (f rigFlags) reached(ctx context.Context, b *bench, file rigfile.File, ask 
 
 // connect puts a node at the end of the rig; targets are all nodes', where they are reached over SSH. It is asked for
 // nothing before something runs on it.
-func (f rigFlags) connect(b *bench, i int, n rigfile.Node, targets []runner.Target, ask runner.Asker) {
+func (f rigFlags) connect(b *openRig, i int, n rigfile.Node, targets []runner.Target, ask runner.Asker) {
 	if n.Local {
 		name := n.Name
 		if name == "" {
@@ -469,7 +469,7 @@ const (
 )
 
 // simulate makes the built-in rig.
-func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
+func (f rigFlags) simulate(b *openRig, ask runner.Asker) error {
 	rig, err := sim.New(sim.Options{
 		Nodes: f.nodeCount, Ring: f.rig == ringRig, Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults,
 	})

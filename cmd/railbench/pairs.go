@@ -73,7 +73,7 @@ reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 }
 
 // pairing is what is measured: the tutorial's own cells.
-func (b *bench) pairing() (session.Pairing, error) {
+func (b *openRig) pairing() (session.Pairing, error) {
 	for _, c := range b.options.Tutorial.Cells() {
 		if c.Pairs != nil {
 			return session.PairingOf(b.options.Tutorial, c)
@@ -156,7 +156,7 @@ func (f pairsFlags) ended(ctx context.Context, errs io.Writer, m *pairs.Matrix, 
 }
 
 // measure says what will be run, asks where nodes are real, and measures. The matrix is nil where nothing was.
-func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench, s *session.Session, p session.Pairing,
+func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *openRig, s *session.Session, p session.Pairing,
 	confirm session.Confirmer,
 ) (*pairs.Matrix, error) {
 	cost, wrong, err := s.PairsCost(ctx, p)

@@ -22,7 +22,7 @@ import (
 )
 
 // openPairs is the simulated rig of some nodes with a session for their pairs.
-func openPairs(t *testing.T, nodes int, faults ...string) (*bench, *session.Session, session.Pairing) {
+func openPairs(t *testing.T, nodes int, faults ...string) (*openRig, *session.Session, session.Pairing) {
 	t.Helper()
 	flags := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, nodeCount: nodes, faults: faults}
 	b, err := flags.open(t.Context(), runner.NoAsker{})

@@ -212,7 +212,7 @@ func allChecks(t *testing.T) (ids []string) {
 	return ids
 }
 
-func runCells(t *testing.T, b *bench, cells []string) {
+func runCells(t *testing.T, b *openRig, cells []string) {
 	t.Helper()
 	s := session.New(b.options)
 	f := session.Follow(s, nil)

@@ -126,8 +126,8 @@ func limited(ctx context.Context, timeout time.Duration) (context.Context, conte
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the --timeout of %s was reached", timeout))
 }
 
-// execute runs cells on the bench's rig, and prints what they came to.
-func (f runFlags) execute(ctx context.Context, cmd *cobra.Command, b *bench, cells []steps.Cell) error {
+// execute runs cells on the rig, and prints what they came to.
+func (f runFlags) execute(ctx context.Context, cmd *cobra.Command, b *openRig, cells []steps.Cell) error {
 	b.options.Logs = logDir()
 	if f.session != "" {
 		if _, err := b.keep(f.session, cmd.ErrOrStderr()); err != nil {
@@ -157,15 +157,15 @@ func (f runFlags) execute(ctx context.Context, cmd *cobra.Command, b *bench, cel
 }
 
 // found is the rig as it was found. Where no one has looked at the nodes the result has their names all the same.
-func (b *bench) found(s *session.Session) steps.Rig {
+func (b *openRig) found(s *session.Session) steps.Rig {
 	if found, probed := s.Rig(); probed {
 		return found
 	}
 	return named(b)
 }
 
-// session is one on the bench's rig; waits says who has the nodes that a cell waits for.
-func (b *bench) session(waits io.Writer) *session.Session {
+// session is one on the rig; waits says who has the nodes that a cell waits for.
+func (b *openRig) session(waits io.Writer) *session.Session {
 	b.options.OnWait = func(why string) { sanitize.Fprintf(waits, "  %s\n", why) }
 	s := session.New(b.options)
 	b.onState = s.State
@@ -209,13 +209,13 @@ func (e ending) status(summary map[string]int) error {
 }
 
 // named is a rig of which nothing is known but how its nodes are called.
-func named(b *bench) steps.Rig {
+func named(b *openRig) steps.Rig {
 	return session.Named(b.options)
 }
 
 // plan prints what would be executed. Looking at the nodes is what it needs to
 // know the values, and changes nothing.
-func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []steps.Cell) error {
+func (f runFlags) plan(ctx context.Context, out io.Writer, b *openRig, cells []steps.Cell) error {
 	rig, err := session.Probe(ctx, b.options)
 	if err != nil {
 		return status{exitUnreachable, err}

@@ -111,7 +111,7 @@ func assemble(docs []runbook.Document) (steps.Tutorial, runbook.Known, []runbook
 		t.Title = runbook.TitleOf(docs)
 	}
 	t.Checklist = runbook.Beside(t, built)
-	b := &bench{options: session.Options{Tutorial: t, Catalog: cat}}
+	b := &openRig{options: session.Options{Tutorial: t, Catalog: cat}}
 	if b.options.Programs, err = programs(); err != nil {
 		return t, runbook.Known{}, nil, err
 	}

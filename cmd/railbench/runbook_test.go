@@ -82,7 +82,7 @@ func TestBuiltInIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &bench{}
+		b := &openRig{}
 		if err := b.serve(""); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 
 // saved is a session on the simulated rig as the screen has it, saved in a folder; nowhere
 // where dir is empty.
-func saved(t *testing.T, dir string) (*bench, *session.Session) {
+func saved(t *testing.T, dir string) (*openRig, *session.Session) {
 	t.Helper()
 	flags := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}
 	b, err := flags.open(t.Context(), runner.NoAsker{})

@@ -133,7 +133,7 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}.status(headless.NewObject("", steps.Rig{}, cells, ran.Ended).Summary)
 }
 
-func pageOptions(b *bench, s *session.Session) web.Options {
+func pageOptions(b *openRig, s *session.Session) web.Options {
 	return web.Options{Railbench: version(), Simulated: b.options.Simulated, RigName: b.options.Rig, Now: s.Now}
 }
 

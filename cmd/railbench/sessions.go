@@ -44,9 +44,9 @@ func savedSessions() (all []screen.SessionFile) {
 	return all
 }
 
-// opens says why a session can't be opened on the bench's rig. One that another railbench has
+// opens says why a session can't be opened on the rig. One that another railbench has
 // open is followed.
-func (b *bench) opens(path string) error {
+func (b *openRig) opens(path string) error {
 	d, err := notebook.Read(path)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func sessionsDir() (string, error) { return stateDir("sessions") }
 
 // offer asks whether to resume a session that was cut off. It is a question of one
 // line, before there is a screen.
-func (b *bench) offer(ctx context.Context, in io.Reader, out io.Writer, d *notebook.Document) bool {
+func (b *openRig) offer(ctx context.Context, in io.Reader, out io.Writer, d *notebook.Document) bool {
 	ran, what := len(d.Book.Cells), ""
 	var left []string
 	for _, c := range d.Book.Tutorial.Cells() {
@@ -86,8 +86,8 @@ func (b *bench) offer(ctx context.Context, in io.Reader, out io.Writer, d *noteb
 	return answer == "" && err == nil || strings.HasPrefix(answer, "y")
 }
 
-// keep opens the session's file and fits the bench to it.
-func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
+// keep opens the session's file and fits the rig to it.
+func (b *openRig) keep(path string, out io.Writer) (*notebook.Store, error) {
 	store, err := b.store(path)
 	switch {
 	case errors.Is(err, notebook.ErrUnsaved) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
@@ -105,8 +105,8 @@ func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
 	return store, nil
 }
 
-// store opens a session's file for the bench's rig.
-func (b *bench) store(path string) (*notebook.Store, error) {
+// store opens a session's file for the rig.
+func (b *openRig) store(path string) (*notebook.Store, error) {
 	return notebook.Open(path, b.options.Tutorial, notebook.Options{
 		Railbench: version(), Rig: b.options.Rig, Simulated: b.options.Simulated,
 	})
@@ -114,7 +114,7 @@ func (b *bench) store(path string) (*notebook.Store, error) {
 
 // takeParams sets the parameters that the session was saved with, but for those that
 // were given now.
-func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
+func (b *openRig) takeParams(saved steps.Settings, out io.Writer) {
 	set := steps.Settings{All: b.options.Params, Cells: b.options.CellParams}
 	var took []string
 	take := func(cell, name, value string) {

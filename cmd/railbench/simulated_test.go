@@ -72,7 +72,7 @@ type simulated struct {
 
 // A simulatedDesk is a workbench that is open: until it is quit, or killed.
 type simulatedDesk struct {
-	bench   *bench
+	bench   *openRig
 	session *session.Session
 	told    *simulatedSession
 	store   *simulatedStore
@@ -241,8 +241,8 @@ func (s *simulated) say(format string, args ...any) {
 }
 
 // newBench is what a session on the rig is made of; its nodes are new ones.
-func (s *simulated) newBench() *bench {
-	b := &bench{onState: func(int, runner.State, error) {}}
+func (s *simulated) newBench() *openRig {
+	b := &openRig{onState: func(int, runner.State, error) {}}
 	b.options = session.Options{
 		Rig: "sim", Simulated: true, Speed: 1, Tutorial: s.tutorial, Catalog: catalog.New(),
 		Journal: &undo.Journal{Dir: filepath.Join(s.dir, "undo")}, Sample: s.sample,
@@ -1017,7 +1017,7 @@ func (s *simulated) settleNodes() {
 	compare("everything was taken back", networks)
 }
 
-func (b *bench) closeNodes() {
+func (b *openRig) closeNodes() {
 	for _, n := range b.options.Nodes {
 		n.Close()
 	}

@@ -161,7 +161,7 @@ func (tp *tape) write(said *bytes.Buffer, rig steps.Rig, cells []steps.Cell) err
 }
 
 // compare says what of the nodes' network is not as it was.
-func (tp *tape) compare(ctx context.Context, b *bench, before []change.State) error {
+func (tp *tape) compare(ctx context.Context, b *openRig, before []change.State) error {
 	after, err := networksOf(ctx, b)
 	if err != nil {
 		return err

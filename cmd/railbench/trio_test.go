@@ -17,13 +17,13 @@ import (
 )
 
 // ranOnTrio runs cells on the simulated rig of three nodes, and gives what they came to.
-func ranOnTrio(t *testing.T, link string, faults []string, ids ...string) (*session.Follower, *bench) {
+func ranOnTrio(t *testing.T, link string, faults []string, ids ...string) (*session.Follower, *openRig) {
 	t.Helper()
 	return ranOn(t, rigFlags{rig: "sim", nodeCount: 3, link: link, faults: faults}, ids...)
 }
 
 // ranOn is that for any simulated rig.
-func ranOn(t *testing.T, flags rigFlags, ids ...string) (*session.Follower, *bench) {
+func ranOn(t *testing.T, flags rigFlags, ids ...string) (*session.Follower, *openRig) {
 	t.Helper()
 	flags.speed, flags.seed = speed(sim.Max), 1
 	faults := flags.faults

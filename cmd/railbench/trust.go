@@ -183,7 +183,7 @@ func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 }
 
 // trustPrograms trusts the programs that the flags name: the user has written them.
-func (b *bench) trustPrograms() error {
+func (b *openRig) trustPrograms() error {
 	given := []map[string]string{b.options.Params}
 	for _, cell := range b.options.CellParams {
 		given = append(given, cell)
@@ -200,7 +200,7 @@ func (b *bench) trustPrograms() error {
 }
 
 // trusting refuses a file with scripts that need trust, or trusts them: no one is there to be shown them.
-func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) error {
+func (b *openRig) trusting(what, path string, t steps.Tutorial, trusted bool) error {
 	foreign := b.options.Trust.Foreign(t)
 	return allow(b.options.Trust.Cells(foreign), trusted, fmt.Errorf("%s %s: %s (%s) is from another user, or changed "+
 		"since you saved or trusted it. Review it: railbench trust %[2]s (or add --trust to run it without a review)",
@@ -209,7 +209,7 @@ func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) erro
 
 // trustSession is trusting for the file of a run. A file that does not exist yet has no scripts. What else is
 // wrong with the file is reported by the code that opens it.
-func (b *bench) trustSession(path string, trusted bool) error {
+func (b *openRig) trustSession(path string, trusted bool) error {
 	if path == "" {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (b *bench) trustSession(path string, trusted bool) error {
 }
 
 // trustRunbooks is that for the runbooks that are run in place of the tutorial.
-func (b *bench) trustRunbooks(paths []string, trusted bool) error {
+func (b *openRig) trustRunbooks(paths []string, trusted bool) error {
 	for _, path := range paths {
 		docs, err := runbook.ReadFiles([]string{path})
 		if err != nil {
@@ -236,7 +236,7 @@ func (b *bench) trustRunbooks(paths []string, trusted bool) error {
 }
 
 // foreign are the cells of a session that goes on which need trust; a new one has none.
-func (b *bench) foreign(kept *notebook.Store) []steps.Cell {
+func (b *openRig) foreign(kept *notebook.Store) []steps.Cell {
 	if kept == nil {
 		return nil
 	}

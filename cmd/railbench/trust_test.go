@@ -49,8 +49,8 @@ func evil(t *testing.T) (path string) {
 	return path
 }
 
-// opened is a bench whose session goes on with a file, as the screen has it.
-func openedWith(t *testing.T, path string) (*bench, *session.Session) {
+// opened is a rig whose session goes on with a file, as the screen has it.
+func openedWith(t *testing.T, path string) (*openRig, *session.Session) {
 	t.Helper()
 	b, err := rigFlags{rig: "sim", speed: 100, seed: 1}.open(t.Context(), runner.NoAsker{})
 	if err != nil {

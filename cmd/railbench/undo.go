@@ -63,8 +63,8 @@ func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err 
 	return b.options.Rig, b.takeBack(cmd, confirm, list)
 }
 
-// takeBack is that on the bench's rig.
-func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list bool) error {
+// takeBack is that on the rig.
+func (b *openRig) takeBack(cmd *cobra.Command, confirm session.Confirmer, list bool) error {
 	ctx := cmd.Context()
 	if b.options.Journal == nil {
 		return status{exitFail, errors.New("the folder of the undo journal is missing")}
@@ -218,14 +218,14 @@ func told(err error) error {
 }
 
 // remind names the changes that were kept on a real rig and are still there.
-func (b *bench) remind(out io.Writer) {
+func (b *openRig) remind(out io.Writer) {
 	if changes := b.changes(); changes != "" {
 		sanitize.Fprintln(out, changes)
 	}
 }
 
 // changes is that in a sentence; empty where there are none.
-func (b *bench) changes() string {
+func (b *openRig) changes() string {
 	if b.options.Simulated || b.options.Journal == nil {
 		return ""
 	}

@@ -23,7 +23,7 @@ import (
 
 // TestRemind names what is still there of this rig, and of no other.
 func TestRemind(t *testing.T) {
-	b := &bench{options: session.Options{Rig: "lab", Journal: &undo.Journal{Dir: t.TempDir()}}}
+	b := &openRig{options: session.Options{Rig: "lab", Journal: &undo.Journal{Dir: t.TempDir()}}}
 	said := func() string {
 		var out strings.Builder
 		b.remind(&out)

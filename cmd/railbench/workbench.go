@@ -150,7 +150,7 @@ func (o opening) silent(flags rigFlags) bool {
 // A app is the workbench's session and screen, set up.
 type app struct {
 	model   *tui.Model
-	bench   *bench           // nil where a session is only shown
+	bench   *openRig           // nil where a session is only shown
 	session *session.Session // the same
 	along   *stage           // the same: who looks along in a browser
 }
@@ -214,7 +214,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 }
 
 // notice is what has to be known before the first key.
-func (b *bench) notice(kept *notebook.Store) string {
+func (b *openRig) notice(kept *notebook.Store) string {
 	if foreign := b.foreign(kept); len(foreign) > 0 {
 		return fmt.Sprintf("%s here came from another user (%s) and does not run until you trust it: "+
 			"T shows it in full, T again trusts it", trust.Counted(foreign), ids(foreign))
@@ -223,7 +223,7 @@ func (b *bench) notice(kept *notebook.Store) string {
 }
 
 // options are those of a screen that is opened on the bench.
-func (o opening) options(b *bench, s *session.Session, kept *notebook.Store) (screen.Options, error) {
+func (o opening) options(b *openRig, s *session.Session, kept *notebook.Store) (screen.Options, error) {
 	opts := b.screen(s)
 	opts.Programs = screen.Programs{Editor: openEditor, Pager: openPager}
 	opts.Drill, opts.Presentation.Open = o.drill, o.stage.open
@@ -257,7 +257,7 @@ func unlinked() screen.Terminal {
 }
 
 // screen returns the options that the screen of a session gets from the bench.
-func (b *bench) screen(s *session.Session) screen.Options {
+func (b *openRig) screen(s *session.Session) screen.Options {
 	return screen.Options{
 		Tutorial: b.options.Tutorial,
 		Params:   session.Params(b.options.Catalog, b.options.Tutorial),
@@ -367,7 +367,7 @@ func view(ctx context.Context, path string, why error) (*app, error) {
 
 // sessionFile says where the session is saved: in the file that was named, in one that
 // was cut off and is resumed, or, once a cell has run, in a new one. Drills aren't.
-func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store, err error) {
+func (b *openRig) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store, err error) {
 	errOut := cmd.ErrOrStderr()
 	if o.drill.Fault != "" {
 		return nil, nil
@@ -400,7 +400,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 }
 
 // newFile makes the file of a session that no one named.
-func (b *bench) newFile(dir string) func() (session.Store, error) {
+func (b *openRig) newFile(dir string) func() (session.Store, error) {
 	return func() (session.Store, error) {
 		path, err := notebook.NewFile(dir, b.options.Rig)
 		if err != nil {
@@ -411,7 +411,7 @@ func (b *bench) newFile(dir string) func() (session.Store, error) {
 }
 
 // at is a session's file.
-func (b *bench) at(path string) (session.Store, error) {
+func (b *openRig) at(path string) (session.Store, error) {
 	store, err := b.store(path)
 	if err != nil {
 		return nil, err // and no Store that is nil
@@ -430,7 +430,7 @@ func saveIn(s *session.Session) func(path string) error {
 }
 
 // hint says how to get from the simulated rig to one's own.
-func hint(b *bench) string {
+func hint(b *openRig) string {
 	if !b.options.Simulated {
 		return ""
 	}

@@ -28,8 +28,8 @@ import (
 	"github.com/railbench/railbench/steps/upload"
 )
 
-// A bench is everything that a session is made of, and what must be closed.
-type bench struct {
+// An openRig is the rig that flags name, opened: everything that a session is made of, and what must be closed.
+type openRig struct {
 	options session.Options
 	simRig  *sim.Rig // nil on a real rig
 	etcd    *rendezvous.Etcd
@@ -44,7 +44,7 @@ type bench struct {
 }
 
 // close ends the nodes first: they are in the allocation, and reach what serves them, until then.
-func (b *bench) close() {
+func (b *openRig) close() {
 	for _, n := range b.options.Nodes {
 		if n != nil {
 			n.Close()
@@ -67,7 +67,7 @@ func (b *bench) close() {
 
 // serve gives the cells what railbench runs for them. endpoint, where not empty, is
 // an etcd that is there already.
-func (b *bench) serve(endpoint string) error {
+func (b *openRig) serve(endpoint string) error {
 	start := rendezvous.Starter(etcd.Start)
 	if b.simRig != nil { // what is simulated needs no program and no port of this machine
 		start = func(context.Context) (*etcd.Server, error) { return etcd.Within(b.simRig.Etcd()), nil }
@@ -115,7 +115,7 @@ const simFolder = "railbench-sim-"
 
 // keepJournal sets where the rollback scripts of changes are stored. Without a folder nothing is changed, and
 // everything else works.
-func (b *bench) keepJournal() {
+func (b *openRig) keepJournal() {
 	if b.simRig != nil {
 		if folder, err := safefile.Hold(os.TempDir(), simFolder); err == nil {
 			b.temp = folder
@@ -129,7 +129,7 @@ func (b *bench) keepJournal() {
 }
 
 // linked asks for the link under test where there is more than one to choose and a cell runs over it.
-func (b *bench) linked(cells []steps.Cell) error {
+func (b *openRig) linked(cells []steps.Cell) error {
 	if b.options.Link != (steps.Link{}) || len(b.options.Nodes) <= len(steps.Ends) {
 		return nil
 	}
@@ -144,12 +144,12 @@ func (b *bench) linked(cells []steps.Cell) error {
 }
 
 // names are the nodes', in order.
-func (b *bench) names() []string {
+func (b *openRig) names() []string {
 	return steps.Each(b.options.Nodes, runner.Node.Name)
 }
 
 // add puts a node at the end of the rig.
-func (b *bench) add(n runner.Node, where string) {
+func (b *openRig) add(n runner.Node, where string) {
 	b.options.Nodes, b.options.Where = append(b.options.Nodes, n), append(b.options.Where, where)
 }
 
@@ -157,8 +157,8 @@ func (b *bench) add(n runner.Node, where string) {
 const slurmWait = 10 * time.Minute
 
 // allocate asks Slurm for the nodes that --slurm names, and makes a rig of them. They are the
-// bench's to give back.
-func (f rigFlags) allocate(ctx context.Context, b *bench) (rigfile.File, error) {
+// rig's to give back.
+func (f rigFlags) allocate(ctx context.Context, b *openRig) (rigfile.File, error) {
 	partition, nodes, err := nodelist.WantsSlurm(f.slurm)
 	if err != nil {
 		return rigfile.File{}, usage(err)
@@ -183,7 +183,7 @@ func (f rigFlags) allocate(ctx context.Context, b *bench) (rigfile.File, error) 
 }
 
 // inAllocation finds the allocation that a rig of Slurm's nodes is in, and looks whether it has them.
-func (b *bench) inAllocation(file rigfile.File) error {
+func (b *openRig) inAllocation(file rigfile.File) error {
 	if file.Engine != rigfile.Slurm || b.allocation.Job != 0 {
 		return nil
 	}
