@@ -156,8 +156,8 @@ func (f pairsFlags) ended(ctx context.Context, errs io.Writer, m *pairs.Matrix, 
 }
 
 // measure says what will be run, asks where nodes are real, and measures. The matrix is nil where nothing was.
-func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *openRig, s *session.Session, p session.Pairing,
-	confirm session.Confirmer,
+func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *openRig, s *session.Session,
+	p session.Pairing, confirm session.Confirmer,
 ) (*pairs.Matrix, error) {
 	cost, wrong, err := s.PairsCost(ctx, p)
 	if err != nil {

@@ -150,7 +150,7 @@ func (o opening) silent(flags rigFlags) bool {
 // A app is the workbench's session and screen, set up.
 type app struct {
 	model   *tui.Model
-	bench   *openRig           // nil where a session is only shown
+	bench   *openRig         // nil where a session is only shown
 	session *session.Session // the same
 	along   *stage           // the same: who looks along in a browser
 }
@@ -222,7 +222,7 @@ func (b *openRig) notice(kept *notebook.Store) string {
 	return b.changes()
 }
 
-// options are those of a screen that is opened on the bench.
+// options are those of a screen that is opened on the rig.
 func (o opening) options(b *openRig, s *session.Session, kept *notebook.Store) (screen.Options, error) {
 	opts := b.screen(s)
 	opts.Programs = screen.Programs{Editor: openEditor, Pager: openPager}
@@ -256,7 +256,7 @@ func unlinked() screen.Terminal {
 	return t
 }
 
-// screen returns the options that the screen of a session gets from the bench.
+// screen returns the options that the screen of a session gets from the rig.
 func (b *openRig) screen(s *session.Session) screen.Options {
 	return screen.Options{
 		Tutorial: b.options.Tutorial,
