@@ -35,6 +35,9 @@ type kind struct {
 	causes      []Usual
 }
 
+// leastOfTitle is the share of words in a title that have letters only: it may name a model and a rate.
+const leastOfTitle = 0.5
+
 // mostSorted is how much of a text is looked at for its kind: people say at the top what it is about.
 const mostSorted = 64 << 10
 
@@ -61,25 +64,37 @@ func (k *Knowledge) compileKinds() error {
 	return nil
 }
 
-// kindOf is the first kind that a text is of; nil where it is of none.
+// kindOf is the first kind that a text is of; nil where it is of none. What it complains of is said by a person, and
+// by programs in errors: a table of figures has words such as "bandwidth", too. Without a person's words it has none.
 func (k *Knowledge) kindOf(t text) *Kind {
-	var b strings.Builder
-	title := ""
+	var all, said strings.Builder
+	title, someone := "", false
 	for _, l := range t.lines {
-		if b.Len() > mostSorted {
+		if all.Len() > mostSorted {
 			break
 		}
+		all.WriteString(l.lower)
+		all.WriteByte('\n')
+		words, share := plain(l.whole)
+		person := words >= leastWords && share >= leastPlain && !l.isAside() && !l.known
+		someone = someone || person
 		if title == "" && worth(l.text) {
-			title = l.lower
+			title = "none"
+			if share >= leastOfTitle && !l.known {
+				title = l.lower
+			}
 		}
-		b.WriteString(l.lower)
-		b.WriteByte('\n')
+		if l.known || !person && !complains.Regexp().MatchString(l.text) {
+			continue
+		}
+		said.WriteString(l.lower)
+		said.WriteByte('\n')
 	}
-	whole := b.String()
-	if !ours.Regexp().MatchString(whole) && !network.Regexp().MatchString(whole) {
+	whole := all.String()
+	if !someone || !ours.Regexp().MatchString(whole) && !network.Regexp().MatchString(whole) {
 		return nil
 	}
-	for _, part := range []string{title, whole} {
+	for _, part := range []string{title, said.String()} {
 		for _, d := range k.kinds {
 			if d.says.Regexp().MatchString(part) && d.about.Regexp().MatchString(whole) {
 				return &Kind{ID: d.ID, Title: d.Title, Usual: d.causes}

@@ -165,7 +165,7 @@ func sentences(t text, typed bool) (all []sentence) {
 		title := first && strings.TrimSpace(l.whole) != ""
 		first = first && !title
 		mine, mark := saying(l, title)
-		if mine == "" || !title && !typed && l.isAside() || !title && l.known || l.command != "" {
+		if mine == "" || !title && (l.text != l.whole || !typed && l.isAside()) || !title && l.known || l.command != "" {
 			end()
 			continue
 		}

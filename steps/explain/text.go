@@ -35,8 +35,8 @@ var prompt = lazyregexp.New(`^(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[: ][^$#%>]{0,
 
 // Prefixes of logs, in the order in which they stand before each other.
 var prefixes = []*lazyregexp.Pattern{
-	// A pod's or a container's name before a bar, a pod's name in brackets, a rank of torchrun or mpirun.
-	lazyregexp.New(`^[\w./-]{2,80}\s+\| `),
+	// A pod's, a container's or a node's name before a bar, a pod's name in brackets, a rank of torchrun or mpirun.
+	lazyregexp.New(`^[\w./-]{2,80}\s+[|│] `),
 	lazyregexp.New(`^\[(?:pod/)?[\w.-]+(?:/[\w.-]+)?\] `),
 	lazyregexp.New(`^\[\d+(?:,\d+)?\]<std(?:out|err)>:\s?`),
 	lazyregexp.New(`^\[(?:default|rank)\d*\]:\s?`),
