@@ -179,14 +179,21 @@ func TestHeldOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var pid string
-			exit, err := drive(t.Context(), altered{alter: c.alter}, "", "", Script{
-				Name: "leaves",
-				Body: `env -i PATH="$PATH" sh -c 'setsid sh -c "trap \"\" TERM; echo \$\$; exec sleep 321" & exit 0'; sleep 0.5`,
-			}, func(l Line) { pid = l.Text })
-			if p, convErr := strconv.Atoi(pid); convErr != nil || !lives(pid) {
-				t.Errorf("what was left is %q", pid)
-			} else {
-				_ = syscall.Kill(p, syscall.SIGKILL)
+			var exit Exit
+			var err error
+			for range 3 { // on a busy machine the looks at all processes take longer than a supervisor is waited for
+				exit, err = drive(t.Context(), altered{alter: c.alter}, "", "", Script{
+					Name: "leaves",
+					Body: `env -i PATH="$PATH" sh -c 'setsid sh -c "trap \"\" TERM; echo \$\$; exec sleep 321" & exit 0'; sleep 0.5`,
+				}, func(l Line) { pid = l.Text })
+				if p, convErr := strconv.Atoi(pid); convErr != nil || !lives(pid) {
+					t.Errorf("what was left is %q", pid)
+				} else {
+					_ = syscall.Kill(p, syscall.SIGKILL)
+				}
+				if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Lost {
+					break
+				}
 			}
 			e, ok := errors.AsType[*Error](err)
 			if !ok || e.Kind != Held || !strings.Contains(e.Cause(), strings.Replace(c.told, "PID", pid, 1)) || exit.Code != 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
+	"github.com/railbench/railbench/tui/screen"
 )
 
 func main() {
@@ -32,8 +33,8 @@ func main() {
 	}}
 	s := session.New(o)
 	s.Open()
-	model := tui.New(s, tui.Options{
-		Tutorial: o.Tutorial, Rig: tui.Rig{Name: "flood"}, Terminal: tui.Terminal{Background: tui.Dark},
+	model := tui.New(s, screen.Options{
+		Tutorial: o.Tutorial, Rig: screen.Rig{Name: "flood"}, Terminal: screen.Terminal{Background: screen.Dark},
 	})
 	err := render.Show(context.Background(), model, os.Stdout, os.Environ(), nil)
 	s.Close()
