@@ -315,8 +315,8 @@ func TestExplainPage(t *testing.T) {
 	if strings.Contains(page, "\x1b") {
 		t.Errorf("a control character: %q", page)
 	}
-	if page := explainPage("Our RoCE cards are slow\n\nWhy is that?\nIt is like that every day.\n"); !strings.Contains(page,
-		"It reads like RDMA that is slower") {
+	page = explainPage("Our RoCE cards are slow\n\nWhy is that?\nIt is like that every day.\n")
+	if !strings.Contains(page, "It reads like RDMA that is slower") {
 		t.Errorf("no kind: %q", page)
 	}
 	if page := explainPage("the cat sat on the mat"); !strings.Contains(page, explain.Outputs[0]) {
