@@ -40,7 +40,7 @@ func Page(a Answer) string {
 		if a.Kind != nil {
 			sanitize.Fprintf(&b, "It reads like %s. The usual causes, and what decides:\n\n", a.Kind.Title)
 			for _, u := range a.Kind.Usual {
-				sanitize.Fprintf(&b, "- %s: %s\n", u.Title, code(u.Next))
+				sanitize.Fprintf(&b, "- %s. Next: %s\n", u.Title, code(u.Next))
 			}
 			sanitize.Fprintf(&b, "\n")
 		}
