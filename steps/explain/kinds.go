@@ -42,7 +42,7 @@ const leastOfTitle = 0.5
 const mostSorted = 64 << 10
 
 // network is in texts about adapters and links that name none of this field's own words.
-var network = lazyregexp.New(`ofed\b|\bx[57]\d0\b|\be8[13]0\b|\bq?sfp|\bjumbo|\d ?gb(?:it|ps)|\d ?gbe\b|\bbnxt|ixgbe|i40e`)
+var network = lazyregexp.New(`ofed\b|\bx[57]\d0\b|\be8[13]0\b|\bq?sfp|\bjumbo|\d ?gb(?:it|ps)|\d ?gbe\b|\d ?[kmg]b/s|\bbnxt|ixgbe|i40e`)
 
 func (k *Knowledge) compileKinds() error {
 	for _, d := range k.kinds {
@@ -80,7 +80,7 @@ func (k *Knowledge) kindOf(t text) *Kind {
 		someone = someone || person
 		if title == "" && worth(l.text) {
 			title = "none"
-			if share >= leastOfTitle && !l.known {
+			if share >= leastOfTitle {
 				title = l.lower
 			}
 		}
