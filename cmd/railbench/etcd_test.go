@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +107,43 @@ func TestEtcdIsFound(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A node without curl asks by a shell, and names the host that it asks: the etcd that railbench lends answers no other.
+func TestEtcdWithoutCurl(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("needs bash")
+	}
+	const version = `{"etcdserver":"3.5.16"}`
+	lent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host, _, _ := strings.Cut(r.Host, ":"); host != "127.0.0.1" {
+			w.WriteHeader(http.StatusMisdirectedRequest)
+			return
+		}
+		fmt.Fprint(w, version)
+	}))
+	defer lent.Close()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell, _ := tut.Cell("etcd")
+	i := slices.IndexFunc(cell.Roles, func(r steps.Role) bool { return r.Probe })
+	if i < 0 {
+		t.Fatal("the cell etcd has no probe")
+	}
+	tools := t.TempDir()
+	cat, err := exec.LookPath("cat")
+	if err := errors.Join(err, os.Symlink(bash, filepath.Join(tools, "bash")),
+		os.Symlink(cat, filepath.Join(tools, "cat"))); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(bash, "-c", cell.Roles[i].Script)
+	cmd.Env = []string{"PATH=" + tools, "ETCD=" + lent.URL}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "version: "+version) {
+		t.Errorf("%v: %s", err, out)
 	}
 }
