@@ -219,8 +219,8 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if len(asked) > 0 {
-		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s: the cells that change the network cannot run. All others can",
-			registry.And(asked))
+		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s: cells that change the network cannot run. Enter the sudo "+
+			"password when asked, or allow sudo without one", registry.And(asked))
 	}
 	catches(r.Rig, &rep)
 	v := rep.Verdict(fmt.Sprintf("root works on %s, as network changes need",
