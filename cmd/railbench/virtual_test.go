@@ -205,7 +205,7 @@ func (v *virtual) all(t *testing.T) {
 		if missing[c.ID] {
 			want = steps.Skipped
 		}
-		if c.ID == "tcp-parallel" && strings.Contains(c.Reason, oneLink) {
+		if c.Code == steps.BondOneLinkUsed {
 			want = steps.Warn
 		}
 		// Two rails at once can be more than an emulated processor keeps up with, and what was lost and sent again
