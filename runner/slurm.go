@@ -30,7 +30,7 @@ type SlurmOptions struct {
 
 // Slurm is a node of an allocation of the user's. Each script is a step of its own there, one task on one
 // node, whatever else runs in the allocation (--overlap). It is under the supervisor as over SSH: the end shows as
-// the end of srun's stdin, and a node that during nothing ends the script by itself.
+// the end of srun's stdin, and a node that hears nothing ends the script by itself.
 type Slurm struct {
 	o    SlurmOptions
 	sudo *sudo

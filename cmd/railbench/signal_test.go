@@ -116,7 +116,7 @@ func TestEveryVerbEnds(t *testing.T) {
 		"sim":  "waits for the context", "demo": "a screen", "pairs": "TestPairsGoOn", "notes": "waits for the context",
 		"serve": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd",
 		"rig":      "a script that gets the signal, too",
-		"docs":     "a pager has the terminal, and during of the signal itself",
+		"docs":     "a pager has the terminal, and hears of the signal itself",
 		"progress": "the same",
 	}
 	for _, c := range rootCommand().Commands() {

@@ -391,7 +391,7 @@ func (s *simulated) settle() {
 	}
 }
 
-// pass lets time go by, while the screen during what happens.
+// pass lets time go by, while the screen hears what happens.
 func (s *simulated) pass(d time.Duration) {
 	over, look := time.NewTimer(d), time.NewTicker(lookEvery)
 	defer over.Stop()

@@ -283,7 +283,7 @@ func (v *virtual) settings(t *testing.T) {
 	v.change(t, journal, "bond-setup", "balance-xor")
 	v.change(t, journal, "cleanup")
 	v.becomes(t, before)
-	v.until(t, "spark-02 during what is announced again", announced)
+	v.until(t, "spark-02 hears what is announced again", announced)
 	v.nothingLeft(t)
 }
 

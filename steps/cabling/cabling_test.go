@@ -401,7 +401,7 @@ cabling: ring of 3 nodes
   ║  port 1 ┌─────╨─────┐
   ║         │ spark-03  │
   ╚═ port 0 └───────────┘
-! port 0 of spark-01 during spark-03 by LLDP, and spark-02 answered for the
+! port 0 of spark-01 hears spark-03 by LLDP, and spark-02 answered for the
   addresses there`},
 	} {
 		rig, facts := c.rig()

@@ -53,12 +53,12 @@ func Unnumbered(n steps.Node) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), " ")
 }
 
-// What an interface during at the other end of its cable: a name, that of the port, and whether it calls itself a
+// What an interface hears at the other end of its cable: a name, that of the port, and whether it calls itself a
 // bridge or a router.
 const (
-	during       = " during"
-	hearsPort    = " during at"
-	hearsForward = " during a switch"
+	hears        = " hears"
+	hearsPort    = " hears at"
+	hearsForward = " hears a switch"
 )
 
 // Facts reads what the script printed, and adds the node's own MACs.
@@ -76,8 +76,8 @@ func Facts(n steps.Node, out string) map[string]string {
 	}
 	neighbors, _ := parse.Neighbors(heard.String()) // most nodes have none
 	for _, h := range neighbors {
-		if facts[h.Link+during] == "" && h.System != "" {
-			facts[h.Link+during], facts[h.Link+hearsPort] = h.System, h.Port
+		if facts[h.Link+hears] == "" && h.System != "" {
+			facts[h.Link+hears], facts[h.Link+hearsPort] = h.System, h.Port
 			if h.Forwards {
 				facts[h.Link+hearsForward] = "yes"
 			}

@@ -14,7 +14,7 @@ type Shape string
 // The shapes.
 const (
 	Unseen Shape = "unseen" // no one answered
-	// Two nodes, cable by cable. A switch between two looks the same where no one during its name (LLDP).
+	// Two nodes, cable by cable. A switch between two looks the same where no one hears its name (LLDP).
 	Direct Shape = "direct"
 	Ring   Shape = "ring"   // each node to two others, in a circle
 	Chain  Shape = "chain"  // a ring of which one cable is missing
@@ -257,13 +257,13 @@ func (m Map) met(learnt []map[string]bool, node, other int) bool {
 	})
 }
 
-// heard is what a port during by LLDP of the other end of its cable, and whether that is a switch by its own word;
-// empty where it during nothing.
+// heard is what a port hears by LLDP of the other end of its cable, and whether that is a switch by its own word;
+// empty where it hears nothing.
 func (m Map) heard(p Port) (system, port string, forwards bool) {
 	for _, j := range m.rails(p) {
 		name := m.Rig.Nodes[p.Node].Rails[j].Netdev.Name
-		if f := m.facts[p.Node]; f[name+during] != "" {
-			return f[name+during], f[name+hearsPort], f[name+hearsForward] != ""
+		if f := m.facts[p.Node]; f[name+hears] != "" {
+			return f[name+hears], f[name+hearsPort], f[name+hearsForward] != ""
 		}
 	}
 	return "", "", false
@@ -300,7 +300,7 @@ func (m *Map) findHeard(s Segment, add func(string, ...any)) {
 	for i, p := range s {
 		system, _, _ := m.heard(p)
 		if node := m.named(system); system != "" && node >= 0 && node != s[1-i].Node {
-			add("%s of %s during %s by LLDP, and %s answered for the addresses there", m.portName(p), m.Rig.Nodes[p.Node].Name,
+			add("%s of %s hears %s by LLDP, and %s answered for the addresses there", m.portName(p), m.Rig.Nodes[p.Node].Name,
 				m.Rig.Nodes[node].Name, m.Rig.Nodes[s[1-i].Node].Name)
 		}
 	}

@@ -126,7 +126,7 @@ func TestHost(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	if n.Host("no connection").Known {
-		t.Error("a host that nobody during of is known")
+		t.Error("a host that nobody hears of is known")
 	}
 	for _, bad := range []string{"C", "C 1 2 3", "C x 1 2 3 4 5 6 7 8", "C 1 1 2 3 4 5 6 7 nan"} {
 		if n.Add(bad, at) == nil {

@@ -124,11 +124,11 @@ func TestDialsThatKnowLess(t *testing.T) {
 	b := board(rig, 97.84)
 	b.Gauges[0].Stale, b.Gauges[4].Stale = "no connection", "no connection"
 	if d := NewDials(rig, b); total(d.All) > shown || d.All.Detail != "1 stale" {
-		t.Errorf("a rail of which nobody during is in the sum: %+v", d.All)
+		t.Errorf("a rail of which nobody hears is in the sum: %+v", d.All)
 	}
 	lines := strings.Join(screen(rig, b, 120, 40), "\n")
 	if !strings.Contains(lines, "stale") {
-		t.Errorf("a rail of which nobody during shows a rate:\n%s", lines)
+		t.Errorf("a rail of which nobody hears shows a rate:\n%s", lines)
 	}
 }
 
@@ -527,7 +527,7 @@ func TestHosts(t *testing.T) {
 	}
 	b.Health[0].Stale = "no connection"
 	if all := strings.Join(screen(rig, b, 200, 50), "\n"); strings.Contains(all, "117") {
-		t.Errorf("a node of which nobody during has a temperature:\n%s", all)
+		t.Errorf("a node of which nobody hears has a temperature:\n%s", all)
 	}
 }
 

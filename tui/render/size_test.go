@@ -82,7 +82,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// The model during of no size that is not drawn.
+// The model hears of no size that is not drawn.
 func TestTheModelHearsASizeThatIsDrawn(t *testing.T) {
 	r, last := newRest(&bytes.Buffer{}), make(chan tea.WindowSizeMsg, 10)
 	ended := make(chan error, 1)

@@ -615,7 +615,7 @@ func TestBesideTheRails(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	if one := got[1]; one.Cores != 0 || one.Adapter != 0 || len(one.Alarms) != 0 {
-		t.Errorf("nobody during of it: %+v", one)
+		t.Errorf("nobody hears of it: %+v", one)
 	}
 }
 
