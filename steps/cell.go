@@ -143,7 +143,7 @@ type Check struct {
 	Finds []string
 	// Explains are the cells whose FAIL, and the codes that it may explain; a * stands for anything.
 	Explains []string
-	// Fix is the cell that puts it right; empty where a person has to do it.
+	// Fix is the cell that corrects it; empty where a person has to do it.
 	Fix string
 	// Measures says that it moves data over the rails: it runs alone, after others.
 	Measures bool

@@ -34,7 +34,7 @@ type Check struct {
 	// The checks of speed that measured nothing because of it, so that it hides what they would find.
 	Hidden   []string         `json:"hides,omitempty"`
 	Evidence []steps.Evidence `json:"evidence"`
-	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
+	Fix      string           `json:"fix"` // the cell that corrects it; empty where no cell does
 	Fixed    bool             `json:"fixed,omitempty"`
 	// By the nodes' time. What only looks runs next to others.
 	ElapsedMS int64 `json:"elapsedMS"`

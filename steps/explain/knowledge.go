@@ -47,9 +47,9 @@ type Cause struct {
 	Over []string `toml:"over"`
 	// Generic is an error that many programs print: it gives way to any other cause in its lines.
 	Generic bool `toml:"generic"`
-	// Common is what stands in reports about something else, too: it gives way to any other cause, and in a longer text
-	// a person's words do not lead to it. Hint is so and no fault, but a setting, a device or a figure: in a longer
-	// text it is no answer by itself.
+	// Common causes appear in many reports about other faults: they give way to any other cause, and in a longer text a
+	// person's words do not lead to them. Hint is a Common entry that describes a setting, a device or a figure: in a
+	// longer text it does not count as an answer.
 	Common bool `toml:"common"`
 	Hint   bool `toml:"hint"`
 	// Words are how people say it, and messages that lead to its checks; * stands for anything.

@@ -13,7 +13,8 @@ import (
 // launcherLimit is how long a launcher's file may be.
 const launcherLimit = 64 << 10
 
-// LoadWith reads the launchers of a folder and those of the user's own, whose files win; an empty name is no folder.
+// LoadWith reads the launchers of a folder and then the user's own, which replace those of the same name. A folder
+// whose name is empty is skipped.
 // The error says which were left out, and why.
 func LoadWith(folder fs.FS, own string) (Launchers, error) {
 	all, err := Load(folder)

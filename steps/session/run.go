@@ -448,7 +448,8 @@ func watched(cause error) bool {
 		errors.Is(cause, errService)
 }
 
-// nothingMoved is in a line that is no sign of life: iperf3's server prints one a second, also while nothing arrives.
+// nothingMoved matches a line that does not count as progress: iperf3's server prints one each second even while no data
+// arrives.
 var nothingMoved = lazyregexp.New(`\s0\.00 +\w?bits/sec`)
 
 // watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, if a service that

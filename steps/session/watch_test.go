@@ -79,7 +79,7 @@ func TestLinkThatWentDown(t *testing.T) {
 				r := &run{s: &Session{o: Options{Nodes: []runner.Node{node, node}}, clock: runner.WallClock{}}, cell: cell}
 				r.before = r.counters(t.Context(), rig, -1)
 				began := time.Now()
-				ctx, stop := r.watch(t.Context(), r.vitals(rig, -1), nobody)
+				ctx, stop := r.watch(t.Context(), r.vitals(rig, -1), noneStopped)
 				defer stop()
 				time.Sleep(15 * time.Second)
 				if ctx.Err() != nil {
@@ -99,7 +99,7 @@ func TestLinkThatWentDown(t *testing.T) {
 	}
 }
 
-// A line in which nothing moved is no sign of life, as of iperf3's server, which prints one a second.
+// A line that reports no data does not count as progress: iperf3's server prints one each second.
 func TestLinesWithoutLife(t *testing.T) {
 	for line, dead := range map[string]bool{
 		"[  5]   7.00-8.00   sec  0.00 Bytes  0.00 bits/sec":                   true,
@@ -114,8 +114,8 @@ func TestLinesWithoutLife(t *testing.T) {
 	}
 }
 
-// nobody is a look at processes of which none is stopped.
-func nobody(context.Context) string { return "" }
+// noneStopped finds no stopped process.
+func noneStopped(context.Context) string { return "" }
 
 // A process that two looks find stopped ends the run long before its stall limit; one that goes on in between does not.
 func TestProcessThatIsStopped(t *testing.T) {
@@ -151,7 +151,7 @@ func TestProcessThatIsStopped(t *testing.T) {
 	}
 }
 
-// The look finds a process that was really stopped, of a script of the tool's, and none that runs or is somebody's.
+// Only a stopped process of a railbench script is found: none that runs, and none that railbench did not start.
 func TestLookAtStoppedProcesses(t *testing.T) {
 	rig := steps.Rig{Nodes: []steps.Node{{Name: "alpha"}}}
 	r := &run{s: &Session{o: Options{Nodes: []runner.Node{runner.NewLocal("alpha", nil)}}, clock: runner.WallClock{}}}
@@ -210,7 +210,7 @@ func TestServiceThatEnded(t *testing.T) {
 			s: &Session{clock: runner.WallClock{}}, cell: steps.Cell{ID: "c", Stall: 200 * time.Second},
 			mortal: []Mortal{died{began.Add(25 * time.Second)}},
 		}
-		ctx, stop := r.watch(t.Context(), r.vitals(kindtest.Spark(), -1), nobody)
+		ctx, stop := r.watch(t.Context(), r.vitals(kindtest.Spark(), -1), noneStopped)
 		defer stop()
 		<-ctx.Done()
 		cause := context.Cause(ctx)
