@@ -386,7 +386,8 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 // inOrder is roles without what is a probe.
 func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []steps.Role, st *steps.Stage) error {
 	last := len(roles) - 1
-	ctx, stalled := r.watch(ctx, r.vitals(rig, pair), func(ctx context.Context) string { return r.halted(ctx, rig) })
+	began := r.s.clock.Now()
+	ctx, stalled := r.watch(ctx, r.vitals(rig, pair), func(ctx context.Context) string { return r.halted(ctx, rig, began) })
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]*server, 0, last)
@@ -525,13 +526,17 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) linkActivity
 	}
 }
 
-// halted names the processes of a script that are stopped, and their nodes; empty if there are none.
-func (r *run) halted(ctx context.Context, rig steps.Rig) string {
+// halted names the processes of a script that are stopped and began after a time, and their nodes; empty if there are
+// none.
+func (r *run) halted(ctx context.Context, rig steps.Rig, began time.Time) string {
+	const slack = 2 // seconds: the nodes' clocks count whole ones
+	ago := int(r.s.clock.Now().Sub(began).Seconds()) + slack
 	all := make([][]string, len(r.counted(rig)))
 	atOnce(ctx, r.s.clock, len(all), func(ctx context.Context, e int) {
 		n := rig.Nodes[e]
 		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], runner.Script{
 			Name: r.cell.ID + " stopped processes", Body: scripts.Stopped, Limit: readyLimit,
+			Vars: map[string]string{"SECONDS_AGO": strconv.Itoa(ago)},
 		})
 		if err != nil {
 			return

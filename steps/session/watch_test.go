@@ -157,9 +157,13 @@ func TestLookAtStoppedProcesses(t *testing.T) {
 	r := &run{s: &Session{o: Options{Nodes: []runner.Node{runner.NewLocal("alpha", nil)}}, clock: runner.WallClock{}}}
 	for name, c := range map[string]struct {
 		mark, stopped bool
+		ago           time.Duration // since the test began
 		want          string
 	}{
-		"stopped": {true, true, "sleep on alpha (process %d)"}, "running": {true, false, ""}, "another's": {false, true, ""},
+		"stopped":        {true, true, time.Minute, "sleep on alpha (process %d)"},
+		"running":        {true, false, time.Minute, ""},
+		"another's":      {false, true, time.Minute, ""},
+		"of another run": {true, true, -time.Hour, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := exec.Command("sleep", "60")
@@ -183,7 +187,7 @@ func TestLookAtStoppedProcesses(t *testing.T) {
 				want = fmt.Sprintf(want, p.Process.Pid)
 			}
 			// Another test's process may be stopped, too.
-			got := r.halted(t.Context(), rig)
+			got := r.halted(t.Context(), rig, time.Now().Add(-c.ago))
 			if mine := fmt.Sprintf("(process %d)", p.Process.Pid); !strings.Contains(got, want) ||
 				want == "" && strings.Contains(got, mine) {
 				t.Errorf("found %q, not %q", got, want)
