@@ -387,7 +387,8 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []steps.Role, st *steps.Stage) error {
 	last := len(roles) - 1
 	began := r.s.clock.Now()
-	ctx, stalled := r.watch(ctx, r.vitals(rig, pair), func(ctx context.Context) string { return r.halted(ctx, rig, began) })
+	halted := func(ctx context.Context) string { return r.halted(ctx, rig, began) }
+	ctx, stalled := r.watch(ctx, r.vitals(rig, pair), halted)
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]*server, 0, last)
@@ -449,8 +450,8 @@ func watched(cause error) bool {
 		errors.Is(cause, errService)
 }
 
-// nothingMoved matches a line that does not count as progress: iperf3's server prints one each second even while no data
-// arrives.
+// nothingMoved matches a line that does not count as progress: iperf3's server prints one each second even while no
+// data arrives.
 var nothingMoved = lazyregexp.New(`\s0\.00 +\w?bits/sec`)
 
 // watch ends the roles if nothing was printed and nothing moved for the cell's stall limit, if a service that
