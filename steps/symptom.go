@@ -102,6 +102,9 @@ func (s *Sayings) weight(w string) float64 {
 // Words is how many words of a text say anything.
 func (s *Sayings) Words(text string) int { return len(s.words.meanings(text)) }
 
+// Meanings are the words of a text that say anything, each once, without endings, and one for those that mean the same.
+func (s *Sayings) Meanings(text string) []string { return s.words.meanings(text) }
+
 // Meant lists the sayings that a text means, the best first. A long text means none: every word stands somewhere in it.
 func (s *Sayings) Meant(text string) []Meant {
 	asked := s.words.meanings(text)

@@ -342,12 +342,33 @@ func TestExplainKind(t *testing.T) {
 		got := ""
 		if a.Kind != nil {
 			got = a.Kind.ID
-			if len(a.Kind.Usual) < 5 || a.Kind.Usual[0].Next == "" {
-				t.Errorf("%q: %v", text, a.Kind.Usual)
+			if len(a.Near) < 5 || a.Near[0].Next == "" {
+				t.Errorf("%q: %v", text, a.Near)
 			}
 		}
 		if got != want {
 			t.Errorf("%q is of the kind %q, not %q", text, got, want)
+		}
+	}
+}
+
+// A text that leads to no sure cause has those near it whose entries share its words; one of another field has none.
+func TestExplainNear(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	for text, want := range map[string]string{
+		"Card works since the old kernel only\n\ni40e here.\nThe image of ours lacks a blob, we think.\n" +
+			"Which package has the firmware file that the driver wants?\n": "firmware-file-missing",
+		"Is this right for our fabric?\n\nMellanox here.\nA second subnet manager, the switch's, seems to be master.\n" +
+			"We run opensm, too.\n": "two-subnet-managers",
+		"Postgres is slow after the upgrade\n\nA query with a join takes 30 seconds.\nThe planner takes a nested loop.\n": "",
+		"the cat sat on the mat\n": "",
+	} {
+		a := k.Text(text, catalog.New().Tools, explain.Omitted{})
+		if want == "" && len(a.Near) > 0 || want != "" && !slices.ContainsFunc(a.Near, func(n explain.Near) bool {
+			return n.ID == want && n.Title != "" && n.Next != ""
+		}) {
+			t.Errorf("%q, of which %v follows: %v come near, not %q", text, a.Causes, a.Near, want)
 		}
 	}
 }

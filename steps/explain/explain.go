@@ -43,6 +43,8 @@ type Answer struct {
 	LeftOut int `json:"leftOut"`
 	// Kind is what a text without a cause is about; nil where not even that shows.
 	Kind *Kind `json:"kind,omitempty"`
+	// Near are other causes whose entries share the most words with the text, the nearest first, where no cause is sure.
+	Near []Near `json:"near"`
 	// Collect are the outputs that would lead further, where there is no cause.
 	Collect []string `json:"collect"`
 }
@@ -103,6 +105,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	all := cut(text, omitted)
 	a := Answer{
 		Tools: []string{}, Seen: []Fact{}, Causes: []Found{}, Healthy: []Found{}, Unknown: []Fact{}, Collect: []string{},
+		Near:    []Near{},
 		LeftOut: omitted.Lines + all.dropped,
 	}
 	a.Lines = len(all.lines) + a.LeftOut
@@ -145,9 +148,16 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 			a.Unknown = append(a.Unknown, Fact{l.n, short(l.text)})
 		}
 	}
-	if !a.Explained() {
+	switch {
+	case !a.Explained():
 		a.Kind = k.kindOf(all)
+		a.Near = k.near(all, a.Kind, a.Causes)
+		a.Causes = []Found{}
 		a.Collect = Outputs
+	case !asked && !slices.ContainsFunc(a.Causes, Found.isSure) && !slices.ContainsFunc(a.Healthy, Found.isSure):
+		a.Near = slices.DeleteFunc(k.near(all, k.kindOf(all), nil), func(n Near) bool {
+			return slices.ContainsFunc(a.Causes, func(f Found) bool { return f.ID == n.ID })
+		})
 	}
 	return a
 }
@@ -171,6 +181,8 @@ func (f Found) isFault() bool {
 	named := f.Sure == OneOf && f.Code != ""
 	return !f.generic && !f.common && (named || f.Sure == Proves || f.Sure == Fits || f.Sure == ByWords)
 }
+
+func (f Found) isSure() bool { return f.Sure == Proves || f.Sure == Fits || f.Sure == Healthy }
 
 func notHarmless(f Found) bool { return f.Sure != Harmless }
 

@@ -9,18 +9,12 @@ import (
 	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
-// A Kind is what a text is about that leads to no cause, with the usual causes of its kind.
+// A Kind is what a text is about that leads to no cause.
 type Kind struct {
-	ID    string  `json:"id"`
-	Title string  `json:"title"`
-	Usual []Usual `json:"usual"`
-}
-
-// A Usual is a cause that is frequent for a kind, and the command that decides whether it is the one.
-type Usual struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
-	Next  string `json:"next"`
+
+	usual []string // entries
 }
 
 // A kind is an entry of assets/knowledge/kinds.toml, which says what its fields mean.
@@ -32,7 +26,6 @@ type kind struct {
 	Usual []string `toml:"usual"`
 
 	about, says *lazyregexp.Pattern
-	causes      []Usual
 }
 
 // leastOfTitle is the share of words in a title that have letters only: it may name a model and a rate.
@@ -53,12 +46,9 @@ func (k *Knowledge) compileKinds() error {
 		}
 		d.about, d.says = lazyregexp.New(d.About), lazyregexp.New(d.Says)
 		for _, id := range d.Usual {
-			i := slices.IndexFunc(k.Causes, func(c *Cause) bool { return c.ID == id })
-			if i < 0 {
+			if !slices.ContainsFunc(k.Causes, func(c *Cause) bool { return c.ID == id }) {
 				return fmt.Errorf("kind %s: no cause is called %s", d.ID, id)
 			}
-			c := k.Causes[i]
-			d.causes = append(d.causes, Usual{c.ID, c.Title, c.Next})
 		}
 	}
 	return nil
@@ -97,7 +87,7 @@ func (k *Knowledge) kindOf(t text) *Kind {
 	for _, part := range []string{title, said.String()} {
 		for _, d := range k.kinds {
 			if d.says.Regexp().MatchString(part) && d.about.Regexp().MatchString(whole) {
-				return &Kind{ID: d.ID, Title: d.Title, Usual: d.causes}
+				return &Kind{ID: d.ID, Title: d.Title, usual: d.Usual}
 			}
 		}
 	}

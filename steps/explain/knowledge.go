@@ -77,6 +77,7 @@ type Knowledge struct {
 
 	// Sayings are what people say of each of them, made when a text is in a person's words.
 	Sayings func() *steps.Sayings
+	index   func() *index
 }
 
 var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy, "harmless": Harmless}
@@ -126,6 +127,7 @@ func Load(files fs.FS) (*Knowledge, error) {
 		}
 		return steps.NewSayings(all)
 	})
+	k.index = k.indexed()
 	return k, nil
 }
 

@@ -30,20 +30,25 @@ func Page(a Answer) string {
 		}
 		sanitize.Fprintf(&b, "\n")
 	}
+	near := func() {
+		if len(a.Near) == 0 {
+			return
+		}
+		sanitize.Fprintf(&b, "%s\n\n", a.Nearest())
+		for _, n := range a.Near {
+			sanitize.Fprintf(&b, "- %s. Next: %s\n", n.Title, code(n.Next))
+		}
+		sanitize.Fprintf(&b, "\n")
+	}
 	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", steps.Counted(a.Lines, "line"))
 	if len(a.Tools) > 0 {
 		sanitize.Fprintf(&b, ", with output of %s", strings.Join(a.Tools, ", "))
 	}
 	sanitize.Fprintf(&b, ".\n\n")
-	if !a.Explained() {
+	explained := a.Explained()
+	if !explained {
 		sanitize.Fprintf(&b, "No cause is known for it.\n\n")
-		if a.Kind != nil {
-			sanitize.Fprintf(&b, "It reads like %s. The usual causes, and what decides:\n\n", a.Kind.Title)
-			for _, u := range a.Kind.Usual {
-				sanitize.Fprintf(&b, "- %s. Next: %s\n", u.Title, code(u.Next))
-			}
-			sanitize.Fprintf(&b, "\n")
-		}
+		near()
 		sanitize.Fprintf(&b, "Collect these outputs on both nodes, and paste them here:\n\n")
 		for _, c := range a.Collect {
 			sanitize.Fprintf(&b, "- %s\n", code(c))
@@ -56,6 +61,9 @@ func Page(a Answer) string {
 		if len(f.Checks) > 0 {
 			sanitize.Fprintf(&b, "**Check:** `railbench doctor %s`\n\n", strings.Join(f.Checks, " "))
 		}
+	}
+	if explained {
+		near()
 	}
 	facts("Seen", a.Seen)
 	facts("Not understood", a.Unknown)

@@ -42,17 +42,14 @@ func Answer(b *strings.Builder, a explain.Answer) {
 	}
 	if !a.Explained() {
 		sanitize.Fprintf(b, "\nNo cause is known for this text.\n")
-		if a.Kind != nil {
-			sanitize.Fprintf(b, "It reads like %s. The usual causes, and what decides:\n", a.Kind.Title)
-			for i, u := range a.Kind.Usual {
-				Hang(b, fmt.Sprintf("  %2d. ", i+1), u.Title+".")
-				Hang(b, "      next: ", u.Next)
-			}
-		}
+		printNear(b, a)
 		sanitize.Fprintf(b, "Collect these outputs on both nodes, and try again:\n")
 		for i, c := range a.Collect {
 			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}
+	} else if len(a.Near) > 0 {
+		b.WriteByte('\n')
+		printNear(b, a)
 	}
 	if a.UnknownLines > 0 {
 		sanitize.Fprintf(b, "\nNot understood: %s\n", steps.Counted(a.UnknownLines, "line"))
@@ -62,6 +59,16 @@ func Answer(b *strings.Builder, a explain.Answer) {
 		if more := a.UnknownLines - len(a.Unknown); more > 0 {
 			sanitize.Fprintf(b, "  … and %d more\n", more)
 		}
+	}
+}
+
+func printNear(b *strings.Builder, a explain.Answer) {
+	if len(a.Near) > 0 {
+		sanitize.Fprintf(b, "%s\n", a.Nearest())
+	}
+	for i, n := range a.Near {
+		Hang(b, fmt.Sprintf("  %2d. ", i+1), n.Title+".")
+		Hang(b, "      next: ", n.Next)
 	}
 }
 
