@@ -53,7 +53,12 @@ func (k *Knowledge) indexed() func() *index {
 	return sync.OnceValue(func() *index {
 		sayings := k.Sayings()
 		x := &index{in: map[string]map[int]float64{}, long: make([]float64, len(k.Causes)), words: func(s string) []string {
-			return append(sayings.Meanings(s), sayings.Meanings(strings.ReplaceAll(s, "_", " "))...)
+			words := sayings.Meanings(s)
+			if strings.Contains(s, "_") {
+				words = append(words, sayings.Meanings(strings.ReplaceAll(s, "_", " "))...)
+			}
+			slices.Sort(words)
+			return slices.Compact(words)
 		}}
 		all := 0.0
 		for i, c := range k.Causes {
@@ -70,15 +75,13 @@ func (k *Knowledge) indexed() func() *index {
 				{1, append(slices.Clone(c.Checks), c.Why, c.Fix, c.ID)},
 				{0.5, []string{c.Next, c.Confirm}},
 			} {
-				for _, text := range field.texts {
-					for _, w := range x.words(text) {
-						if x.in[w] == nil {
-							x.in[w] = map[int]float64{}
-						}
-						x.in[w][i] += field.weight
-						x.long[i] += field.weight
-						all += field.weight
+				for _, w := range x.words(strings.Join(field.texts, "\n")) {
+					if x.in[w] == nil {
+						x.in[w] = map[int]float64{}
 					}
+					x.in[w][i] += field.weight
+					x.long[i] += field.weight
+					all += field.weight
 				}
 			}
 		}
@@ -135,9 +138,7 @@ func (x *index) scores(t text) []float64 {
 		} else if words < leastWords || share < leastPlain {
 			weight = weightOfProgram
 		}
-		seen := x.words(l.text)
-		slices.Sort(seen)
-		for _, w := range slices.Compact(seen) {
+		for _, w := range x.words(l.text) {
 			asked[w] += weight
 		}
 	}

@@ -48,7 +48,7 @@ func Answer(b *strings.Builder, a explain.Answer) {
 			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}
 	} else if len(a.Near) > 0 {
-		b.WriteByte('\n')
+		sanitize.Fprintf(b, "\n")
 		printNear(b, a)
 	}
 	if a.UnknownLines > 0 {
