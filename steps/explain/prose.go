@@ -88,7 +88,7 @@ func (k *Knowledge) said(t text) (found []Found) {
 		heard.hear(s, typed, field, context)
 	}
 	if len(t.lines) > mostShort {
-		maps.DeleteFunc(heard.told, func(i int, _ bool) bool { return k.Causes[i].Common })
+		maps.DeleteFunc(heard.told, func(i int, _ bool) bool { return k.Causes[i].Common || k.Causes[i].Hint })
 	}
 	for i, score := range heard.best {
 		sure := ByWords
