@@ -54,6 +54,8 @@ type Cause struct {
 	Hint   bool `toml:"hint"`
 	// Words are how people say it, and messages that lead to its checks; * stands for anything.
 	Words []string `toml:"words"`
+	// Like are further words of reports about it. They bring it near to a text, and are never an answer.
+	Like string `toml:"like"`
 	// Why, Confirm and Fix are sentences with commands in backticks. An entry with Confirm is a chapter of the page
 	// troubleshooting.
 	Why     string `toml:"why"`

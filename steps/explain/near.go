@@ -72,6 +72,7 @@ func (k *Knowledge) indexed() func() *index {
 				{3, []string{c.Title}},
 				{2, c.Words},
 				{1.5, c.Examples},
+				{1.5, []string{c.Like}},
 				{1, append(slices.Clone(c.Checks), c.Why, c.Fix, c.ID)},
 				{0.5, []string{c.Next, c.Confirm}},
 			} {
