@@ -103,7 +103,8 @@ func (s *Sayings) weight(w string) float64 {
 func (s *Sayings) Words(text string) int { return len(s.words.meanings(text)) }
 
 // Meanings are the words of a text that say anything, each once, without endings, and one for those that mean the same.
-func (s *Sayings) Meanings(text string) []string { return s.words.meanings(text) }
+// What its figures say is left out.
+func (s *Sayings) Meanings(text string) []string { return meant(s.words.split(text)) }
 
 // Meant lists the sayings that a text means, the best first. A long text means none: every word stands somewhere in it.
 func (s *Sayings) Meant(text string) []Meant {
@@ -356,7 +357,7 @@ var (
 )
 
 // terms are the meanings of a text, in its order.
-func (l lexicon) terms(text string) (all []term) {
+func (l lexicon) terms(text string) []term {
 	if strings.ContainsAny(text, "0123456789") {
 		text = onlyRate.Regexp().ReplaceAllString(text, " low rate ")
 		text = otherRelease.Regexp().ReplaceAllString(text, " regression ")
@@ -364,6 +365,11 @@ func (l lexicon) terms(text string) (all []term) {
 			return strings.NewReplacer("1 ", "one ", "2 ", "two ").Replace(s)
 		})
 	}
+	return l.split(text)
+}
+
+// split makes the terms of a text, without those that its figures say.
+func (l lexicon) split(text string) (all []term) {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
 		switch {

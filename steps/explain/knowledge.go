@@ -231,11 +231,29 @@ type corpus struct {
 	lines []line
 	facts []fact
 	lower string
+	grams [1 << (gramBits - 6)]uint64 // a bit for each hash of four bytes that stand in lower
+}
+
+const gramBits = 22
+
+func gram(s string) uint32 {
+	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 0x9E3779B1 >> (32 - gramBits)
+}
+
+// has reports whether a literal is in the text. Most that are not have four bytes that stand nowhere in it, which
+// needs no search.
+func (c *corpus) has(literal string) bool {
+	for i := 0; i+4 <= len(literal); i++ {
+		if g := gram(literal[i:]); c.grams[g/64]&(1<<(g%64)) == 0 {
+			return false
+		}
+	}
+	return strings.Contains(c.lower, literal)
 }
 
 // hits are the lines in which an expression stands, at most a few.
 func (c *corpus) hits(e *expression) (all []Fact) {
-	if e.needs != nil && !slices.ContainsFunc(e.needs, func(n string) bool { return strings.Contains(c.lower, n) }) {
+	if e.needs != nil && !slices.ContainsFunc(e.needs, c.has) {
 		return nil
 	}
 	if e.fact {
@@ -266,7 +284,7 @@ func (c *corpus) hits(e *expression) (all []Fact) {
 
 // match finds the entries that a text leads to, and the lines that any of them knows.
 func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[int]bool) {
-	c := corpus{lines: t.lines, facts: facts}
+	c := &corpus{lines: t.lines, facts: facts}
 	var b strings.Builder
 	for _, l := range t.lines {
 		if !l.again {
@@ -279,9 +297,13 @@ func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[i
 		b.WriteByte('\n')
 	}
 	c.lower = b.String()
+	for i := range len(c.lower) - 3 {
+		g := gram(c.lower[i:])
+		c.grams[g/64] |= 1 << (g % 64)
+	}
 	understood = map[int]bool{}
 	for _, cause := range k.Causes {
-		lines, ok := cause.in(&c)
+		lines, ok := cause.in(c)
 		for _, l := range lines {
 			understood[l.Line] = true
 		}
