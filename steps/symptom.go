@@ -23,6 +23,8 @@ const (
 	mostFound = 8
 	// A word that one saying has weighs as one that some have: else a chance word decides.
 	mostWeight = 3.5
+	// With more sayings than these, words that many of them have would weigh as if they were rare.
+	mostCounted = 480
 	// A text whose words are scattered over the phrases of a saying means it at most so much: less than Sure.
 	scattered = 0.7
 	// A phrase that stands in a sentence by its words has at least so much weight, its words, as many as leastSaid,
@@ -85,8 +87,9 @@ func NewSayings(all []Saying) *Sayings {
 		}
 	}
 	s.weights = map[string]float64{}
+	counted := float64(min(len(all), mostCounted))
 	for w, n := range s.in {
-		s.weights[w] = min(mostWeight, math.Log(1+float64(len(all))/float64(n)))
+		s.weights[w] = min(mostWeight, math.Log(1+counted/float64(n)))
 	}
 	s.known = slices.Concat(sortedKeys(s.in), sortedKeys(s.words.names))
 	return s
