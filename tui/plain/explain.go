@@ -64,7 +64,7 @@ func Answer(b *strings.Builder, a explain.Answer) {
 
 func printNear(b *strings.Builder, a explain.Answer) {
 	if len(a.Near) > 0 {
-		sanitize.Fprintf(b, "%s\n", a.Nearest())
+		Hang(b, "", a.Nearest())
 	}
 	for i, n := range a.Near {
 		Hang(b, fmt.Sprintf("  %2d. ", i+1), n.Title+".")
