@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -144,9 +145,9 @@ func (x *index) scores(t text) []float64 {
 		}
 	}
 	scores, entries := make([]float64, len(x.long)), float64(len(x.long))
-	for w, weight := range asked {
+	for _, w := range slices.Sorted(maps.Keys(asked)) { // in one order: sums of floats depend on it
 		in := float64(len(x.in[w]))
-		weight = math.Sqrt(min(weight, mostOfWord)) * math.Log(1+(entries-in+0.5)/(in+0.5))
+		weight := math.Sqrt(min(asked[w], mostOfWord)) * math.Log(1+(entries-in+0.5)/(in+0.5))
 		for i, n := range x.in[w] {
 			scores[i] += weight * n * (saturation + 1) / (n + saturation*(1-byLength+byLength*x.long[i]/x.usual))
 		}
