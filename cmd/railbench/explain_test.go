@@ -373,6 +373,53 @@ func TestExplainNear(t *testing.T) {
 	}
 }
 
+// Where no cause is sure, old releases in the text are named, the newest of each program; a sure cause needs none.
+func TestExplainOld(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	memlock := "ibv_create_cq() failed: Cannot allocate memory. Please set max locked memory (ulimit -l) to 'unlimited'\n"
+	for _, c := range []struct{ text, want string }{
+		{"It is slow at noon with NCCL version 2.7.8+cuda10.1 and ucx-1.8.0\n", "1 NCCL 2.7.8 2020, 1 UCX 1.8.0 2020"},
+		{"Odd\n\nIt was fine with openmpi-3.1.0.\nSince openmpi-4.0.1 it is odd.\n", "4 Open MPI 4.0.1 2019"},
+		{"\tfw_ver:\t\t\t16.28.2006\nIt is odd at night.\n", "1 the adapter's firmware 16.28.2006 2020"},
+		{"It is odd with Linux version 3.2.0-4-amd64 (debian-kernel)\n", "1 the kernel 3.2 2012"},
+		{"It is odd with NCCL version 2.30.7\n", ""},
+		{"NCCL version 2.7.8\n" + memlock, ""},
+	} {
+		var got []string
+		for _, r := range k.Text(c.text, catalog.New().Tools, explain.Omitted{}).Old {
+			got = append(got, fmt.Sprintf("%d %s %s %d", r.Line, r.Program, r.Release, r.Year))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%q: %q, not %q", c.text, got, c.want)
+		}
+	}
+	page := explainPage("It is slow at noon with ucx-1.8.0\n")
+	if !strings.Contains(page, "UCX 1.8.0 is of 2020 (2025: 1.18)") {
+		t.Errorf("the page has no old release:\n%s", page)
+	}
+}
+
+// A hint answers a text that is one tool's output, and none in which a person says more.
+func TestExplainHint(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	output := "Settings for bond0:\n" + strings.Repeat("        Supported pause frame use: No\n", 9) +
+		"        Speed: 200000Mb/s\n        Duplex: Full\n        Link detected: yes\n"
+	for text, want := range map[string]bool{
+		output: true,
+		"Jobs end at random\n\nThey run for an hour or so, and then they are gone.\n" + output: false,
+	} {
+		a := k.Text(text, catalog.New().Tools, explain.Omitted{})
+		got := slices.ContainsFunc(a.Causes, func(f explain.Found) bool {
+			return f.ID == "bond-speed-ethtool" && f.Sure == explain.OneOf
+		})
+		if got != want {
+			t.Errorf("%q: %v", text, a.Causes)
+		}
+	}
+}
+
 // What tools without a typed reader print is read to facts with their lines.
 func TestExplainPrinted(t *testing.T) {
 	t.Parallel()

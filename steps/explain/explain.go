@@ -45,6 +45,8 @@ type Answer struct {
 	Kind *Kind `json:"kind,omitempty"`
 	// Near are other causes whose entries share the most words with the text, the nearest first, where no cause is sure.
 	Near []Near `json:"near"`
+	// Old are releases that the text names and that newer ones have replaced, the oldest first, where no cause is sure.
+	Old []Release `json:"old"`
 	// Collect are the outputs that would lead further, where there is no cause.
 	Collect []string `json:"collect"`
 }
@@ -105,7 +107,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	all := cut(text, omitted)
 	a := Answer{
 		Tools: []string{}, Seen: []Fact{}, Causes: []Found{}, Healthy: []Found{}, Unknown: []Fact{}, Collect: []string{},
-		Near:    []Near{},
+		Near: []Near{}, Old: []Release{},
 		LeftOut: omitted.Lines + all.dropped,
 	}
 	a.Lines = len(all.lines) + a.LeftOut
@@ -115,7 +117,8 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 			a.Tools = append(a.Tools, f.tool)
 		}
 	}
-	found, understood := k.match(all, facts)
+	corpus := searched(all, facts)
+	found, understood := k.match(all, corpus)
 	for _, f := range found {
 		f.asked = slices.ContainsFunc(f.Lines, func(l Fact) bool { return l.Line == all.title() })
 		if f.Sure == Healthy || f.Sure == Harmless {
@@ -148,13 +151,17 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 			a.Unknown = append(a.Unknown, Fact{l.n, short(l.text)})
 		}
 	}
+	sure := asked || slices.ContainsFunc(a.Causes, Found.isSure) || slices.ContainsFunc(a.Healthy, Found.isSure)
+	if !sure {
+		a.Old = k.old(corpus)
+	}
 	switch {
 	case !a.Explained():
 		a.Kind = k.kindOf(all)
 		a.Near = k.near(all, a.Kind, a.Causes)
 		a.Causes = []Found{}
 		a.Collect = Outputs
-	case !asked && !slices.ContainsFunc(a.Causes, Found.isSure) && !slices.ContainsFunc(a.Healthy, Found.isSure):
+	case !sure:
 		a.Near = slices.DeleteFunc(k.near(all, k.kindOf(all), nil), func(n Near) bool {
 			return slices.ContainsFunc(a.Causes, func(f Found) bool { return f.ID == n.ID })
 		})

@@ -65,8 +65,8 @@ func (k *Knowledge) kindOf(t text) *Kind {
 		}
 		all.WriteString(l.lower)
 		all.WriteByte('\n')
-		words, share := plain(l.whole)
-		person := words >= leastWords && share >= leastPlain && !l.isAside() && !l.known
+		_, share := plain(l.whole)
+		person := l.isPerson()
 		someone = someone || person
 		if title == "" && worth(l.text) {
 			title = "none"

@@ -49,7 +49,7 @@ type Cause struct {
 	Generic bool `toml:"generic"`
 	// Common causes appear in many reports about other faults: they give way to any other cause, and in a longer text a
 	// person's words do not lead to them. Hint is a Common entry that describes a setting, a device or a figure: in a
-	// longer text it does not count as an answer.
+	// longer text in which a person or a program says more, it does not count as an answer.
 	Common bool `toml:"common"`
 	Hint   bool `toml:"hint"`
 	// Words are how people say it, and messages that lead to its checks; * stands for anything.
@@ -74,8 +74,9 @@ type Cause struct {
 
 // Knowledge is all entries.
 type Knowledge struct {
-	Causes []*Cause
-	kinds  []*kind
+	Causes   []*Cause
+	kinds    []*kind
+	programs []*program
 
 	// Sayings are what people say of each of them, made when a text is in a person's words.
 	Sayings func() *steps.Sayings
@@ -100,8 +101,9 @@ func Load(files fs.FS) (*Knowledge, error) {
 			return nil, err
 		}
 		var file struct {
-			Cause []*Cause `toml:"cause"`
-			Kind  []*kind  `toml:"kind"`
+			Cause   []*Cause   `toml:"cause"`
+			Kind    []*kind    `toml:"kind"`
+			Release []*program `toml:"release"`
 		}
 		d := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields()
 		if err := d.Decode(&file); err != nil {
@@ -118,6 +120,12 @@ func Load(files fs.FS) (*Knowledge, error) {
 			k.Causes = append(k.Causes, c)
 		}
 		k.kinds = append(k.kinds, file.Kind...)
+		for _, p := range file.Release {
+			if err := p.compile(); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, p.Program, err)
+			}
+			k.programs = append(k.programs, p)
+		}
 	}
 	if err := k.compileKinds(); err != nil {
 		return nil, err
@@ -282,8 +290,8 @@ func (c *corpus) hits(e *expression) (all []Fact) {
 	return all
 }
 
-// match finds the entries that a text leads to, and the lines that any of them knows.
-func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[int]bool) {
+// searched is what is searched of a text.
+func searched(t text, facts []fact) *corpus {
 	c := &corpus{lines: t.lines, facts: facts}
 	var b strings.Builder
 	for _, l := range t.lines {
@@ -301,6 +309,11 @@ func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[i
 		g := gram(c.lower[i:])
 		c.grams[g/64] |= 1 << (g % 64)
 	}
+	return c
+}
+
+// match finds the entries that a text leads to, and the lines that any of them knows.
+func (k *Knowledge) match(t text, c *corpus) (found []Found, understood map[int]bool) {
 	understood = map[int]bool{}
 	for _, cause := range k.Causes {
 		lines, ok := cause.in(c)
@@ -320,8 +333,9 @@ func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[i
 	if slices.ContainsFunc(found, Found.isFault) {
 		found = slices.DeleteFunc(found, func(f Found) bool { return f.common })
 	}
+	asks := len(t.lines) > mostShort && t.asks(understood)
 	for i := range found {
-		if f := &found[i]; f.hint && len(t.lines) > mostShort {
+		if f := &found[i]; f.hint && asks {
 			f.score += rank[Weak] - rank[f.Sure]
 			f.Sure = Weak
 		}

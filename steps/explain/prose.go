@@ -39,12 +39,14 @@ type listener struct {
 	*Knowledge
 	best map[int]float64 // by entry
 	told map[int]bool    // entries that are said, and not only shared words with
+	head map[int]bool    // those of them that the title says
 	at   map[int][]Fact
 }
 
 func (l *listener) mean(m steps.Meant, s sentence, sure bool) {
 	if sure {
 		l.told[m.Saying] = true
+		l.head[m.Saying] = l.head[m.Saying] || s.title
 	}
 	if s.title {
 		m.Score *= titled
@@ -74,7 +76,7 @@ func (l *listener) hear(s sentence, typed, ours bool, context string) {
 
 // said finds the entries that a text means in a person's own words, or says among others.
 func (k *Knowledge) said(t text) (found []Found) {
-	heard := listener{k, map[int]float64{}, map[int]bool{}, map[int][]Fact{}}
+	heard := listener{k, map[int]float64{}, map[int]bool{}, map[int]bool{}, map[int][]Fact{}}
 	typed := len(t.lines) <= mostTyped
 	field := slices.ContainsFunc(t.lines, func(l line) bool { return ours.Regexp().MatchString(l.lower) })
 	all, title := sentences(t, typed), ""
@@ -88,7 +90,9 @@ func (k *Knowledge) said(t text) (found []Found) {
 		heard.hear(s, typed, field, context)
 	}
 	if len(t.lines) > mostShort {
-		maps.DeleteFunc(heard.told, func(i int, _ bool) bool { return k.Causes[i].Common || k.Causes[i].Hint })
+		maps.DeleteFunc(heard.told, func(i int, _ bool) bool {
+			return k.Causes[i].Common || k.Causes[i].Hint && !heard.head[i]
+		})
 	}
 	for i, score := range heard.best {
 		sure := ByWords

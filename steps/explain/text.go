@@ -208,6 +208,17 @@ func (t *text) title() int {
 	return 0
 }
 
+// asks reports whether a person says anything in a text, or a program complains of what no entry knows.
+func (t *text) asks(understood map[int]bool) bool {
+	return slices.ContainsFunc(t.lines, line.isPerson) || t.complains(understood)
+}
+
+// isPerson reports whether a line reads like a person's sentence.
+func (l line) isPerson() bool {
+	words, share := plain(l.whole)
+	return words >= leastWords && share >= leastPlain && !l.isAside() && !l.known
+}
+
 // complains reports whether a program complains in a line that no entry knows: what a person says of it then leads to
 // other faults that sound alike.
 func (t *text) complains(understood map[int]bool) bool {

@@ -43,13 +43,15 @@ func Answer(b *strings.Builder, a explain.Answer) {
 	if !a.Explained() {
 		sanitize.Fprintf(b, "\nNo cause is known for this text.\n")
 		printNear(b, a)
+		printOld(b, a)
 		sanitize.Fprintf(b, "Collect these outputs on both nodes, and try again:\n")
 		for i, c := range a.Collect {
 			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}
-	} else if len(a.Near) > 0 {
+	} else if len(a.Near)+len(a.Old) > 0 {
 		sanitize.Fprintf(b, "\n")
 		printNear(b, a)
+		printOld(b, a)
 	}
 	if a.UnknownLines > 0 {
 		sanitize.Fprintf(b, "\nNot understood: %s\n", steps.Counted(a.UnknownLines, "line"))
@@ -59,6 +61,16 @@ func Answer(b *strings.Builder, a explain.Answer) {
 		if more := a.UnknownLines - len(a.Unknown); more > 0 {
 			sanitize.Fprintf(b, "  … and %d more\n", more)
 		}
+	}
+}
+
+func printOld(b *strings.Builder, a explain.Answer) {
+	if len(a.Old) == 0 {
+		return
+	}
+	Hang(b, "", explain.Aged)
+	for _, r := range a.Old {
+		Hang(b, fmt.Sprintf("  line %-5d ", r.Line), r.String())
 	}
 }
 

@@ -1,0 +1,125 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Release is what a text names, with a newer one. Half of all reports without a known cause are mistakes of one
+// release that a later one does not have.
+type Release struct {
+	Line    int    `json:"line"`
+	Program string `json:"program"`
+	Release string `json:"release"`
+	Year    int    `json:"year"`
+	// Newest is the first release of NewestYear, the last year that is known.
+	Newest     string `json:"newest"`
+	NewestYear int    `json:"newestYear"`
+}
+
+// Aged introduces Old.
+const Aged = "Old releases, each with the first of the newest year; a newer one may not have the fault:"
+
+func (r Release) String() string {
+	return fmt.Sprintf("%s %s is of %d (%d: %s)", r.Program, r.Release, r.Year, r.NewestYear, r.Newest)
+}
+
+// A program's releases, as assets/knowledge/releases.toml has them, which says what its fields mean.
+type program struct {
+	Program string   `toml:"program"`
+	Find    string   `toml:"find"`
+	Years   []string `toml:"years"`
+	Source  string   `toml:"source"`
+
+	find   expression
+	of     []release // oldest first
+	newest string
+}
+
+type release struct {
+	year    int
+	numbers []int
+}
+
+// Releases of so many years are old, and so many are said.
+const (
+	oldAfter = 2
+	mostOld  = 3
+)
+
+func (p *program) compile() (err error) {
+	if p.find, err = newExpression(p.Find); err != nil {
+		return err
+	}
+	if p.find.regexp().NumSubexp() == 0 {
+		return fmt.Errorf("find needs a group: %q", p.Find)
+	}
+	for _, y := range p.Years {
+		year, name, ok := strings.Cut(y, ": ")
+		r := release{numbers: dotted(name)}
+		if r.year, err = strconv.Atoi(year); err != nil || !ok || r.numbers == nil {
+			return fmt.Errorf("years need YEAR: RELEASE, not %q", y)
+		}
+		if n := len(p.of); n > 0 && (p.of[n-1].year >= r.year || slices.Compare(p.of[n-1].numbers, r.numbers) >= 0) {
+			return fmt.Errorf("%q does not come after the release before it", y)
+		}
+		p.of, p.newest = append(p.of, r), name
+	}
+	if p.Program == "" || len(p.of) < 2 {
+		return fmt.Errorf("it needs a program and two years: %q", p.Find)
+	}
+	return nil
+}
+
+// dotted is 2.18.3 as numbers; nil for anything else.
+func dotted(s string) (all []int) {
+	for part := range strings.SplitSeq(s, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// old are the releases that a text names and that are old, the oldest first. Of several of one program the newest
+// counts: a text also says with which one it worked.
+func (k *Knowledge) old(c *corpus) []Release {
+	all := []Release{}
+	for i := range k.programs {
+		if r := k.programs[i].named(c); r.Year > 0 && r.NewestYear-r.Year >= oldAfter {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Release) int { return cmp.Compare(a.Year, b.Year) })
+	return all[:min(len(all), mostOld)]
+}
+
+// named is the newest release of a program that a text names; its year is zero where it names none.
+func (p *program) named(c *corpus) (named Release) {
+	var best []int
+	for _, hit := range c.hits(&p.find) {
+		for _, m := range p.find.regexp().FindAllStringSubmatch(hit.Text, -1) {
+			numbers := dotted(m[len(m)-1])
+			if slices.Compare(numbers, best) <= 0 {
+				continue
+			}
+			best = numbers
+			named = Release{Line: hit.Line, Program: p.Program, Release: m[1], Newest: p.newest}
+		}
+	}
+	for _, r := range p.of {
+		if best != nil && slices.Compare(best, r.numbers) >= 0 {
+			named.Year = r.year
+		}
+	}
+	named.NewestYear = p.of[len(p.of)-1].year
+	if best != nil && named.Year == 0 {
+		named.Year = p.of[0].year - 1
+	}
+	return named
+}
