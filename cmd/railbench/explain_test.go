@@ -450,6 +450,18 @@ func TestExplainPrinted(t *testing.T) {
 		"[  3]  0.0-10.0 sec  5.81 GBytes  4.99 Gbits/sec": {
 			Line: 1, Text: "figure iperf2: 1 stream: 4.99 Gb/s, retransmits unknown",
 		},
+		"[ ID] Interval           Transfer     Bitrate         Retr\n" +
+			"[  5]   0.00-10.00  sec  1.10 GBytes   945 Mbits/sec  4512             sender\n" +
+			"[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec                  receiver": {
+			Line: 3, Text: "figure iperf3: 1 stream: 0.941 Gb/s, retransmits 4512",
+		},
+		"[ ID][Role] Interval           Transfer     Bitrate         Retr\n" +
+			"[  5][TX-C]   0.00-10.00  sec  10.1 GBytes  1.01 GBytes/sec  512             sender\n" +
+			"[  5][TX-C]   0.00-10.00  sec  10.1 GBytes  1.01 GBytes/sec                  receiver\n" +
+			"[  7][RX-C]   0.00-10.00  sec  11.0 GBytes  1.10 GBytes/sec  3             sender\n" +
+			"[  7][RX-C]   0.00-10.00  sec  11.0 GBytes  1.10 GBytes/sec                  receiver": {
+			Line: 5, Text: "figure iperf3: 1 stream: 8.68 Gb/s, retransmits 512",
+		},
 		"memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n 0     25.10     52.77\nSUM host_to_device_memcpy_ce 77.87": {
 			Line: 3, Text: "figure nvbandwidth: host_to_device_memcpy_ce: 77.87 GB/s, one pair 25.10 to 52.77",
 		},

@@ -156,6 +156,9 @@ func (r *reader) collective(o object, rows []object) {
 	}
 }
 
+// ofStream is iperf3's row of what one stream sent in the whole test; with --bidir, of this end.
+var ofStream = lazyregexp.New(`^\[ *\d+\](?:\[TX-[CS]\])? .*\bsender\s*$`)
+
 func (r *reader) iperf3(row object) {
 	streams, _ := row.num("streams")
 	sent, ok := row.num("receivedGbps")
@@ -169,15 +172,20 @@ func (r *reader) iperf3(row object) {
 	if n, ok := row.num("retransmits"); ok && n >= 0 {
 		again = strconv.FormatFloat(n, 'f', -1, 64)
 	}
-	plural := "streams"
-	if streams == 1 {
-		plural = "stream"
-	}
-	at := 0
+	at, senders := 0, 0
 	for _, l := range r.lines {
 		if strings.Contains(l.text, "receiver") {
 			at = l.n
+		} else if ofStream.Regexp().MatchString(l.text) {
+			senders++
 		}
+	}
+	if streams == 0 { // the lines that name the connections were left out of the paste
+		streams = float64(senders)
+	}
+	plural := "streams"
+	if streams == 1 {
+		plural = "stream"
 	}
 	at = cmp.Or(at, lineWith(r.lines, "bits/sec"))
 	r.say("iperf3", at, "figure iperf3: %.0f %s: %.3g Gb/s, retransmits %s", streams, plural, sent, again)

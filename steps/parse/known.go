@@ -103,7 +103,7 @@ func Iperf3Tool() Tool {
 		Marks: []Mark{
 			Sign(3, `"(?:sum_sent|sum_received|tcp_mss_default|intervals)" *:|"version" *: *"iperf 3`),
 			Sign(3, `^\{"event": *"(?:start|interval|end|error)", *"data":`),
-			Sign(3, `^\[ *(?:ID|SUM|\d+)\] .*(?:Interval|bits/sec)`),
+			Sign(3, `^\[ *(?:ID|SUM|\d+)\](?:\[[\w-]+\])? .*(?:Interval|bits/sec)`),
 			Sign(2, `^iperf3: `),
 			Sign(2, `^(?:Server listening on \d+|Connecting to host \S+, port \d+)`),
 		},
