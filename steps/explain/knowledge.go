@@ -49,7 +49,7 @@ type Cause struct {
 	Generic bool `toml:"generic"`
 	// Common causes appear in many reports about other faults: they give way to any other cause, and in a longer text a
 	// person's words do not lead to them. Hint is a Common entry that describes a setting, a device or a figure: in a
-	// longer text in which a person or a program says more, it does not count as an answer.
+	// longer text that is healthy, or in which a person or a program says more, it does not count as an answer.
 	Common bool `toml:"common"`
 	Hint   bool `toml:"hint"`
 	// Words are how people say it, and messages that lead to its checks; * stands for anything.
@@ -333,7 +333,8 @@ func (k *Knowledge) match(t text, c *corpus) (found []Found, understood map[int]
 	if slices.ContainsFunc(found, Found.isFault) {
 		found = slices.DeleteFunc(found, func(f Found) bool { return f.common })
 	}
-	asks := len(t.lines) > mostShort && t.asks(understood)
+	healthy := slices.ContainsFunc(found, func(f Found) bool { return f.Sure == Healthy || f.Sure == Harmless })
+	asks := len(t.lines) > mostShort && (healthy || t.asks(understood))
 	for i := range found {
 		if f := &found[i]; f.hint && asks {
 			f.score += rank[Weak] - rank[f.Sure]
