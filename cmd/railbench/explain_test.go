@@ -382,7 +382,7 @@ func TestExplainOld(t *testing.T) {
 		{"It is slow at noon with NCCL version 2.7.8+cuda10.1 and ucx-1.8.0\n", "1 NCCL 2.7.8 2020, 1 UCX 1.8.0 2020"},
 		{"Odd\n\nIt was fine with openmpi-3.1.0.\nSince openmpi-4.0.1 it is odd.\n", "4 Open MPI 4.0.1 2019"},
 		{"\tfw_ver:\t\t\t16.28.2006\nIt is odd at night.\n", "1 the adapter's firmware 16.28.2006 2020"},
-		{"It is odd with Linux version 3.2.0-4-amd64 (debian-kernel)\n", "1 the kernel 3.2 2012"},
+		{"It is odd with Linux version 3.2.0-4-amd64 (debian-kernel)\n", "1 the kernel 3.2 2013"},
 		{"It is odd with NCCL version 2.30.7\n", ""},
 		{"NCCL version 2.7.8\n" + memlock, ""},
 	} {

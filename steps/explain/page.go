@@ -44,7 +44,7 @@ func Page(a Answer) string {
 		if len(a.Old) == 0 {
 			return
 		}
-		sanitize.Fprintf(&b, "%s\n\n", Aged)
+		sanitize.Fprintf(&b, "%s\n\n", OldReleases)
 		for _, r := range a.Old {
 			sanitize.Fprintf(&b, "- line %d: %s\n", r.Line, code(r.String()))
 		}

@@ -14,17 +14,23 @@ type Release struct {
 	Line    int    `json:"line"`
 	Program string `json:"program"`
 	Release string `json:"release"`
-	Year    int    `json:"year"`
+	// Year is that in which it came out; with OrBefore it may be older.
+	Year     int  `json:"year"`
+	OrBefore bool `json:"orBefore,omitempty"`
 	// Newest is the first release of NewestYear, the last year that is known.
 	Newest     string `json:"newest"`
 	NewestYear int    `json:"newestYear"`
 }
 
-// Aged introduces Old.
-const Aged = "Old releases, each with the first of the newest year; a newer one may not have the fault:"
+// OldReleases introduces Old.
+const OldReleases = "Old releases, each with the first of the newest year; a newer one may not have the fault:"
 
 func (r Release) String() string {
-	return fmt.Sprintf("%s %s is of %d (%d: %s)", r.Program, r.Release, r.Year, r.NewestYear, r.Newest)
+	before := ""
+	if r.OrBefore {
+		before = " or before"
+	}
+	return fmt.Sprintf("%s %s is of %d%s (%d: %s)", r.Program, r.Release, r.Year, before, r.NewestYear, r.Newest)
 }
 
 // A program's releases, as assets/knowledge/releases.toml has them, which says what its fields mean.
@@ -119,7 +125,7 @@ func (p *program) named(c *corpus) (named Release) {
 	}
 	named.NewestYear = p.of[len(p.of)-1].year
 	if best != nil && named.Year == 0 {
-		named.Year = p.of[0].year - 1
+		named.Year, named.OrBefore = p.of[0].year, true
 	}
 	return named
 }

@@ -44,12 +44,14 @@ func Answer(b *strings.Builder, a explain.Answer) {
 		sanitize.Fprintf(b, "\nNo cause is known for this text.\n")
 		printNear(b, a)
 		printOld(b, a)
-		sanitize.Fprintf(b, "Collect these outputs on both nodes, and try again:\n")
+		sanitize.Fprintf(b, "\nCollect these outputs on both nodes, and try again:\n")
 		for i, c := range a.Collect {
 			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}
-	} else if len(a.Near)+len(a.Old) > 0 {
-		sanitize.Fprintf(b, "\n")
+	} else {
+		if len(a.Near) > 0 {
+			sanitize.Fprintf(b, "\n")
+		}
 		printNear(b, a)
 		printOld(b, a)
 	}
@@ -68,7 +70,8 @@ func printOld(b *strings.Builder, a explain.Answer) {
 	if len(a.Old) == 0 {
 		return
 	}
-	Hang(b, "", explain.Aged)
+	sanitize.Fprintf(b, "\n")
+	Hang(b, "", explain.OldReleases)
 	for _, r := range a.Old {
 		Hang(b, fmt.Sprintf("  line %-5d ", r.Line), r.String())
 	}
