@@ -133,6 +133,10 @@ var phrasings = []struct{ says, leads string }{
 	{"Unable to init the socket connection", "firewall"},
 	{"permission denied on /dev/infiniband/uverbs0", "apparmor"},
 	{"ping works but iperf fails with no route to host", "firewall"},
+	{"the second spark cannot be pinged any more", "rail-addresses"},
+	{"jumbo packets vanish somewhere", "mtu-equal"},
+	{"card is only warm and throttles", "adapter-temperature"},
+	{"the bond is up but no data passes", "bond-health"},
 	// With slips of the keyboard, and in another order.
 	{"low bandwith", "rail-speed"}, //nolint:misspell // as it is often typed
 	{"fierwall", "firewall"},

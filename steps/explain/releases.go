@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Release is what a text names, with a newer one. Half of all reports without a known cause are mistakes of one
@@ -64,9 +65,10 @@ func (p *program) compile() (err error) {
 		return fmt.Errorf("find needs a group: %q", p.Find)
 	}
 	for _, y := range p.Years {
-		year, name, ok := strings.Cut(y, ": ")
-		r := release{numbers: dotted(name)}
-		if r.year, err = strconv.Atoi(year); err != nil || !ok || r.numbers == nil {
+		said, name, _ := strings.Cut(y, ": ")
+		year, ok := strictnum.Count(said)
+		r := release{year, dotted(name)}
+		if !ok || r.numbers == nil {
 			return fmt.Errorf("years need YEAR: RELEASE, not %q", y)
 		}
 		if n := len(p.of); n > 0 && (p.of[n-1].year >= r.year || slices.Compare(p.of[n-1].numbers, r.numbers) >= 0) {
@@ -83,8 +85,8 @@ func (p *program) compile() (err error) {
 // dotted is 2.18.3 as numbers; nil for anything else.
 func dotted(s string) (all []int) {
 	for part := range strings.SplitSeq(s, ".") {
-		n, err := strconv.Atoi(part)
-		if err != nil {
+		n, ok := strictnum.Count(part)
+		if !ok {
 			return nil
 		}
 		all = append(all, n)
