@@ -395,7 +395,7 @@ func TestExplainOld(t *testing.T) {
 		}
 	}
 	page := explainPage("It is slow at noon with ucx-1.8.0\n")
-	if !strings.Contains(page, "UCX 1.8.0 is of 2020 (2025: 1.18)") {
+	if !strings.Contains(page, "UCX 1.8.0 is of 2020 (2026: 1.20)") {
 		t.Errorf("the page has no old release:\n%s", page)
 	}
 }
