@@ -40,16 +40,6 @@ func Page(a Answer) string {
 		}
 		sanitize.Fprintf(&b, "\n")
 	}
-	old := func() {
-		if len(a.Old) == 0 {
-			return
-		}
-		sanitize.Fprintf(&b, "%s\n\n", OldReleases)
-		for _, r := range a.Old {
-			sanitize.Fprintf(&b, "- line %d: %s\n", r.Line, code(r.String()))
-		}
-		sanitize.Fprintf(&b, "\n")
-	}
 	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", steps.Counted(a.Lines, "line"))
 	if len(a.Tools) > 0 {
 		sanitize.Fprintf(&b, ", with output of %s", strings.Join(a.Tools, ", "))
@@ -59,7 +49,6 @@ func Page(a Answer) string {
 	if !explained {
 		sanitize.Fprintf(&b, "No cause is known for it.\n\n")
 		near()
-		old()
 		sanitize.Fprintf(&b, "Collect these outputs on both nodes, and paste them here:\n\n")
 		for _, c := range a.Collect {
 			sanitize.Fprintf(&b, "- %s\n", code(c))
@@ -75,8 +64,12 @@ func Page(a Answer) string {
 	}
 	if explained {
 		near()
-		old()
 	}
+	var old []Fact
+	for _, r := range a.Old {
+		old = append(old, Fact{r.Line, r.String()})
+	}
+	facts(OldReleases, old)
 	facts("Seen", a.Seen)
 	facts("Not understood", a.Unknown)
 	return sanitize.Markdown(b.String())

@@ -23,8 +23,8 @@ type Release struct {
 	NewestYear int    `json:"newestYear"`
 }
 
-// OldReleases introduces Old.
-const OldReleases = "Old releases, each with the first of the newest year; a newer one may not have the fault:"
+// OldReleases is the headline of Old.
+const OldReleases = "Old releases: a newer one may not have the fault"
 
 func (r Release) String() string {
 	before := ""
@@ -41,13 +41,13 @@ type program struct {
 	Years   []string `toml:"years"`
 	Source  string   `toml:"source"`
 
-	find   expression
-	of     []release // oldest first
-	newest string
+	find expression
+	of   []release // oldest first
 }
 
 type release struct {
 	year    int
+	name    string
 	numbers []int
 }
 
@@ -67,14 +67,14 @@ func (p *program) compile() (err error) {
 	for _, y := range p.Years {
 		said, name, _ := strings.Cut(y, ": ")
 		year, ok := strictnum.Count(said)
-		r := release{year, dotted(name)}
+		r := release{year, name, dotted(name)}
 		if !ok || r.numbers == nil {
 			return fmt.Errorf("years need YEAR: RELEASE, not %q", y)
 		}
 		if n := len(p.of); n > 0 && (p.of[n-1].year >= r.year || slices.Compare(p.of[n-1].numbers, r.numbers) >= 0) {
 			return fmt.Errorf("%q does not come after the release before it", y)
 		}
-		p.of, p.newest = append(p.of, r), name
+		p.of = append(p.of, r)
 	}
 	if p.Program == "" || len(p.of) < 2 {
 		return fmt.Errorf("it needs a program and two years: %q", p.Find)
@@ -94,12 +94,11 @@ func dotted(s string) (all []int) {
 	return all
 }
 
-// old are the releases that a text names and that are old, the oldest first. Of several of one program the newest
-// counts: a text also says with which one it worked.
+// old are the releases that a text names and that are old, the oldest first.
 func (k *Knowledge) old(c *corpus) []Release {
 	all := []Release{}
-	for i := range k.programs {
-		if r := k.programs[i].named(c); r.Year > 0 && r.NewestYear-r.Year >= oldAfter {
+	for _, p := range k.programs {
+		if r := p.named(c); r.Line > 0 && r.NewestYear-r.Year >= oldAfter {
 			all = append(all, r)
 		}
 	}
@@ -107,27 +106,23 @@ func (k *Knowledge) old(c *corpus) []Release {
 	return all[:min(len(all), mostOld)]
 }
 
-// named is the newest release of a program that a text names; its year is zero where it names none.
-func (p *program) named(c *corpus) (named Release) {
+// named is the newest release of a program that a text names: a text also says with which one it worked. Its line is
+// zero where there is none.
+func (p *program) named(c *corpus) Release {
+	last := p.of[len(p.of)-1]
+	named := Release{Program: p.Program, Newest: last.name, NewestYear: last.year}
 	var best []int
 	for _, hit := range c.hits(&p.find) {
 		for _, m := range p.find.regexp().FindAllStringSubmatch(hit.Text, -1) {
-			numbers := dotted(m[len(m)-1])
-			if slices.Compare(numbers, best) <= 0 {
-				continue
+			if numbers := dotted(m[len(m)-1]); slices.Compare(numbers, best) > 0 {
+				best, named.Line, named.Release = numbers, hit.Line, m[1]
 			}
-			best = numbers
-			named = Release{Line: hit.Line, Program: p.Program, Release: m[1], Newest: p.newest}
 		}
 	}
-	for _, r := range p.of {
-		if best != nil && slices.Compare(best, r.numbers) >= 0 {
-			named.Year = r.year
-		}
+	newer := slices.IndexFunc(p.of, func(r release) bool { return slices.Compare(best, r.numbers) < 0 })
+	if newer < 0 {
+		newer = len(p.of)
 	}
-	named.NewestYear = p.of[len(p.of)-1].year
-	if best != nil && named.Year == 0 {
-		named.Year, named.OrBefore = p.of[0].year, true
-	}
+	named.Year, named.OrBefore = p.of[max(newer-1, 0)].year, newer == 0
 	return named
 }

@@ -43,17 +43,19 @@ func Answer(b *strings.Builder, a explain.Answer) {
 	if !a.Explained() {
 		sanitize.Fprintf(b, "\nNo cause is known for this text.\n")
 		printNear(b, a)
-		printOld(b, a)
-		sanitize.Fprintf(b, "\nCollect these outputs on both nodes, and try again:\n")
+		sanitize.Fprintf(b, "Collect these outputs on both nodes, and try again:\n")
 		for i, c := range a.Collect {
 			Hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}
-	} else {
-		if len(a.Near) > 0 {
-			sanitize.Fprintf(b, "\n")
-		}
+	} else if len(a.Near) > 0 {
+		sanitize.Fprintf(b, "\n")
 		printNear(b, a)
-		printOld(b, a)
+	}
+	if len(a.Old) > 0 {
+		sanitize.Fprintf(b, "\n%s\n", explain.OldReleases)
+	}
+	for _, r := range a.Old {
+		Hang(b, fmt.Sprintf("  line %-5d ", r.Line), r.String())
 	}
 	if a.UnknownLines > 0 {
 		sanitize.Fprintf(b, "\nNot understood: %s\n", steps.Counted(a.UnknownLines, "line"))
@@ -63,17 +65,6 @@ func Answer(b *strings.Builder, a explain.Answer) {
 		if more := a.UnknownLines - len(a.Unknown); more > 0 {
 			sanitize.Fprintf(b, "  … and %d more\n", more)
 		}
-	}
-}
-
-func printOld(b *strings.Builder, a explain.Answer) {
-	if len(a.Old) == 0 {
-		return
-	}
-	sanitize.Fprintf(b, "\n")
-	Hang(b, "", explain.OldReleases)
-	for _, r := range a.Old {
-		Hang(b, fmt.Sprintf("  line %-5d ", r.Line), r.String())
 	}
 }
 
