@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -17,6 +18,7 @@ type Link struct {
 	Loss  float64       // of 1, by packets: each costs what TCP waits before it sends one again
 	// For Stall of every Every nothing passes, in either direction.
 	Stall, Every time.Duration
+	Held         *atomic.Bool // while it is true nothing passes; nil is never
 }
 
 // linkChunk is how many bytes pass the link as one, and linkHolds how many such wait for their
@@ -25,6 +27,9 @@ const (
 	linkChunk = 1400
 	linkHolds = 256
 )
+
+// heldLook is how often a link looks whether it is still held.
+const heldLook = 20 * time.Millisecond
 
 // leastRTO is how long Linux waits at least before it sends a packet again, TCP_RTO_MIN in include/net/tcp.h.
 const leastRTO = 200 * time.Millisecond
@@ -110,6 +115,9 @@ func (l Link) carry(to, from net.Conn, began time.Time) {
 	}()
 	for c := range sent {
 		time.Sleep(time.Until(c.due))
+		for l.Held != nil && l.Held.Load() {
+			time.Sleep(heldLook)
+		}
 		if _, err := to.Write(c.bytes); err != nil {
 			break
 		}
