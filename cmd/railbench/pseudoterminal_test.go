@@ -15,7 +15,7 @@ import (
 )
 
 // terminalLimit is how long a text may take.
-const terminalLimit = time.Minute
+const terminalLimit = 5 * time.Minute
 
 // A pseudoTerminal is a program in a pseudo-terminal, and what it has written. Wait is for text,
 // not for pictures: a frame that is only partly redrawn holds only what has changed.

@@ -3,12 +3,12 @@ package change
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // Managers are those of a node.
@@ -208,20 +208,8 @@ func (m *Managers) ifupdown(s parse.Ifupdown) {
 
 // atLeast compares releases by their numbers.
 func atLeast(version, least string) bool {
-	have, want := strings.Split(version, "."), strings.Split(least, ".")
-	for i, w := range want {
-		if i >= len(have) {
-			return false
-		}
-		a, err := strconv.Atoi(digits.Regexp().FindString(have[i]))
-		if b, _ := strconv.Atoi(w); err != nil || a != b {
-			return err == nil && a > b
-		}
-	}
-	return true
+	return slices.Compare(strictnum.Release(version), strictnum.Release(least)) >= 0
 }
-
-var digits = lazyregexp.New(`^[0-9]{1,9}`)
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

@@ -67,7 +67,7 @@ func (p *program) compile() (err error) {
 	for _, y := range p.Years {
 		said, name, _ := strings.Cut(y, ": ")
 		year, ok := strictnum.Count(said)
-		r := release{year, name, dotted(name)}
+		r := release{year, name, strictnum.Release(name)}
 		if !ok || r.numbers == nil {
 			return fmt.Errorf("years need YEAR: RELEASE, not %q", y)
 		}
@@ -80,18 +80,6 @@ func (p *program) compile() (err error) {
 		return fmt.Errorf("it needs a program and two years: %q", p.Find)
 	}
 	return nil
-}
-
-// dotted is 2.18.3 as numbers; nil for anything else.
-func dotted(s string) (all []int) {
-	for part := range strings.SplitSeq(s, ".") {
-		n, ok := strictnum.Count(part)
-		if !ok {
-			return nil
-		}
-		all = append(all, n)
-	}
-	return all
 }
 
 // old are the releases that a text names and that are old, the oldest first.
@@ -114,7 +102,7 @@ func (p *program) named(c *corpus) Release {
 	var best []int
 	for _, hit := range c.hits(&p.find) {
 		for _, m := range p.find.regexp().FindAllStringSubmatch(hit.Text, -1) {
-			if numbers := dotted(m[len(m)-1]); slices.Compare(numbers, best) > 0 {
+			if numbers := strictnum.Release(m[len(m)-1]); slices.Compare(numbers, best) > 0 {
 				best, named.Line, named.Release = numbers, hit.Line, m[1]
 			}
 		}

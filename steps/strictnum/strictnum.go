@@ -50,6 +50,22 @@ func Count(s string) (int, bool) {
 	return v, true
 }
 
+// Release reads the numbers of a release such as 2.18.3, as far as there are any: of 1.46.0-1 those are 1, 46 and 0.
+// slices.Compare orders them.
+func Release(s string) (numbers []int) {
+	for part := range strings.SplitSeq(s, ".") {
+		end := strings.IndexFunc(part+"-", func(r rune) bool { return r < '0' || r > '9' })
+		n, ok := Count(part[:end])
+		if !ok {
+			break
+		}
+		if numbers = append(numbers, n); end < len(part) {
+			break
+		}
+	}
+	return numbers
+}
+
 // Counter reads a whole number as wide as the kernel's counters.
 func Counter(s string) (uint64, bool) {
 	if !digits(s) {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,6 +50,17 @@ func TestDecimalAndNothingElse(t *testing.T) {
 	}
 	if v, ok := Count("18446744073709551615"); ok {
 		t.Errorf("more than the largest int is %d", v)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	for s, want := range map[string][]int{
+		"2.18.3": {2, 18, 3}, "255": {255}, "1.46.0-1": {1, 46, 0}, "2.7.8+cuda10.1": {2, 7, 8}, "1.x.2": {1}, "v2": nil, "": nil,
+		"1.99999999999999999999": {1},
+	} {
+		if got := Release(s); !slices.Equal(got, want) {
+			t.Errorf("Release(%q) = %v", s, got)
+		}
 	}
 }
 
