@@ -14,7 +14,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// terminalLimit is how long a text may take.
+// terminalLimit is how long a text may take: longer than any slow machine needs, for a text that never comes.
 const terminalLimit = 5 * time.Minute
 
 // A pseudoTerminal is a program in a pseudo-terminal, and what it has written. Wait is for text,
