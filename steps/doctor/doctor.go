@@ -250,6 +250,9 @@ func Suspects(k *explain.Knowledge, t steps.Tutorial, text string) ([]steps.Cell
 			}
 		}
 	}
+	for _, c := range k.NearTyped(text) {
+		add(&weak, byID[c.Checks[0]])
+	}
 	for _, s := range t.Suspects(text) {
 		if s.Weak {
 			add(&weak, s.Check)

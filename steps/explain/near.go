@@ -32,6 +32,8 @@ const (
 	// Causes near a text score so much; near one that names nothing of this field, so much more.
 	leastNear  = 20
 	leastApart = 35
+	// What is typed in the checklist is about the rig, and short.
+	leastTyped = 9
 )
 
 // A Near is a cause whose entry shares many words with a text, and the command that decides whether it is the one.
@@ -108,16 +110,14 @@ func (a Answer) Nearest() string {
 // some words fit a sentence. What is usual for the kind of the text counts more.
 func (k *Knowledge) near(t text, kind *Kind, weak []Found) []Near {
 	all, ours := []Near{}, t.ours()
-	scores := k.index().scores(t)
-	order := make([]int, len(scores))
-	for i := range order {
-		order[i] = i
+	x := k.index()
+	scores := x.scores(x.asked(t))
+	for i := range scores {
 		if kind != nil && slices.Contains(kind.usual, k.Causes[i].ID) {
 			scores[i] = usualForKind*scores[i] + leastNear/2
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	for _, i := range order[:min(len(order), mostNear)] {
+	for _, i := range descending(scores)[:min(len(scores), mostNear)] {
 		if c := k.Causes[i]; kind != nil || scores[i] >= leastApart || ours && scores[i] >= leastNear {
 			all = append(all, Near{c.ID, c.Title, c.Next})
 		}
@@ -130,8 +130,37 @@ func (k *Knowledge) near(t text, kind *Kind, weak []Found) []Near {
 	return all
 }
 
-// scores say how well each entry's words are those of a text.
-func (x *index) scores(t text) []float64 {
+// descending are the indices of some scores, the highest first.
+func descending(scores []float64) []int {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	return order
+}
+
+// NearTyped are the causes whose entries share the most words with what was typed in the checklist; none for a paste of
+// several lines.
+func (k *Knowledge) NearTyped(said string) (near []*Cause) {
+	if strings.Contains(strings.TrimSpace(said), "\n") {
+		return nil
+	}
+	x, asked := k.index(), map[string]float64{}
+	for _, w := range x.words(said) {
+		asked[w] = weightOfPerson
+	}
+	scores := x.scores(asked)
+	for _, i := range descending(scores)[:min(len(scores), mostNear)] {
+		if scores[i] >= leastTyped {
+			near = append(near, k.Causes[i])
+		}
+	}
+	return near
+}
+
+// asked are the words of a text, with what each weighs.
+func (x *index) asked(t text) map[string]float64 {
 	asked, title := map[string]float64{}, t.title()
 	for _, l := range t.lines[:min(len(t.lines), mostLooks)] {
 		weight := float64(weightOfPerson)
@@ -144,6 +173,11 @@ func (x *index) scores(t text) []float64 {
 			asked[w] += weight
 		}
 	}
+	return asked
+}
+
+// scores say how well each entry's words are those that are asked for.
+func (x *index) scores(asked map[string]float64) []float64 {
 	scores, entries := make([]float64, len(x.long)), float64(len(x.long))
 	for _, w := range slices.Sorted(maps.Keys(asked)) { // in one order: sums of floats depend on it
 		in := float64(len(x.in[w]))
