@@ -171,15 +171,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 			if len(want) == 0 {
 				t.Error("no check finds it")
 			}
-			args := []string{"--fault", f.Name}
-			if f.Name == "container-bare" {
-				args = append(args, "--container", "vllm")
-			}
-			if !testform.Full() {
-				// That no other check fires at it is the gate's.
-				args = append(args, want...)
-			}
-			r, code, stderr := diagnose(t, args...)
+			r, code, stderr := checksOf(t, f.Name)
 			for _, c := range r.Checks {
 				switch {
 				case c.Reason == "":

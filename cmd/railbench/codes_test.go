@@ -128,7 +128,7 @@ func TestEveryVerdictHasACodeAndIsShort(t *testing.T) {
 					t.Errorf("%s: %s has the code %q of %q: %s", id, g, code, codes, reason)
 				}
 			}
-			r, _, _ := diagnose(t, "--fault", f.Name)
+			r, _, _ := checksOf(t, f.Name)
 			for _, c := range r.Checks {
 				look(c.ID, c.Verdict, c.Code, c.Codes, c.Reason)
 				if words := len(strings.Fields(c.Reason)); words > mostOfReason {
@@ -141,7 +141,7 @@ func TestEveryVerdictHasACodeAndIsShort(t *testing.T) {
 				}
 			}
 			if testform.Full() {
-				r, _, _ := headlessly(t, append(cellsThat(t, false), "--fault", f.Name)...)
+				r, _, _ := cellsOf(t, f.Name)
 				for _, c := range r.Cells {
 					look(c.ID, c.Verdict, c.Code, c.Codes, c.Reason)
 				}

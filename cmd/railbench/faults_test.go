@@ -5,11 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/doctor"
 	"github.com/railbench/railbench/steps/headless"
 )
 
@@ -459,11 +461,15 @@ func TestFaults(t *testing.T) {
 				want.seen["dual-link"] = words
 			}
 			// What changes the network has a table of its own: it puts some faults right.
-			ids := cellsThat(t, false)
+			run := cellsOf
 			if !testform.Full() {
-				ids = slices.DeleteFunc(ids, func(id string) bool { return !want.names(id) && id != "rail-map" })
+				run = func(t *testing.T, fault string) (headless.Object, int, string) {
+					t.Helper()
+					ids := slices.DeleteFunc(cellsThat(t, false), func(id string) bool { return !want.names(id) && id != "rail-map" })
+					return headlessly(t, append(ids, "--fault", fault)...)
+				}
 			}
-			r, code, stderr := headlessly(t, append(ids, "--fault", f.Name)...)
+			r, code, stderr := run(t, f.Name)
 			for _, c := range r.Cells {
 				want.check(t, c)
 			}
@@ -472,6 +478,61 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Several tests of the full form look at every cell, and every check, of a rig with a fault: each such rig runs once.
+var (
+	cellsRan  sharedRuns[headless.Object]
+	checksRan sharedRuns[doctor.Object]
+)
+
+type sharedRuns[T any] struct {
+	mu      sync.Mutex
+	byFault map[string]*sharedRun[T]
+}
+
+// A sharedRun is what a command printed as its object, its status and its words.
+type sharedRun[T any] struct {
+	once   sync.Once
+	object T
+	code   int
+	stderr string
+}
+
+// of is the run of a fault, which the first test that asks for it makes.
+func (s *sharedRuns[T]) of(fault string, run func() (T, int, string)) (T, int, string) {
+	s.mu.Lock()
+	if s.byFault == nil {
+		s.byFault = map[string]*sharedRun[T]{}
+	}
+	r := s.byFault[fault]
+	if r == nil {
+		r = &sharedRun[T]{}
+		s.byFault[fault] = r
+	}
+	s.mu.Unlock()
+	r.once.Do(func() { r.object, r.code, r.stderr = run() })
+	return r.object, r.code, r.stderr
+}
+
+// cellsOf runs every cell that changes nothing on a rig with a fault.
+func cellsOf(t *testing.T, fault string) (headless.Object, int, string) {
+	t.Helper()
+	return cellsRan.of(fault, func() (headless.Object, int, string) {
+		return headlessly(t, append(cellsThat(t, false), "--fault", fault)...)
+	})
+}
+
+// checksOf runs every check on a rig with a fault.
+func checksOf(t *testing.T, fault string) (doctor.Object, int, string) {
+	t.Helper()
+	return checksRan.of(fault, func() (doctor.Object, int, string) {
+		args := []string{"--fault", fault}
+		if fault == "container-bare" {
+			args = append(args, "--container", "vllm")
+		}
+		return diagnose(t, args...)
+	})
 }
 
 // sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every twelfth of

@@ -47,7 +47,7 @@ func TestSpeedChangesNothing(t *testing.T) {
 		return
 	}
 	busy, rest := context.WithTimeout(t.Context(), time.Minute)
-	over := hog(busy, 20)
+	over := hog(busy, 4)
 	got := transcript(t, 1000)
 	rest()
 	over()
