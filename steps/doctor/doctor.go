@@ -185,7 +185,7 @@ func (d *Doctor) Beyond(ctx context.Context, about *Symptom, checks []steps.Cell
 		sanitize.Fprintf(d.out, "Only some words fit %s. All other checks follow (%d).\n",
 			strings.Join(about.Checks, ", "), len(others))
 	default:
-		sanitize.Fprintf(d.out, "%s; none of them is about what you said: %s. All other checks follow (%d).\n",
+		sanitize.Fprintf(d.out, "%s: %s. All other checks follow (%d).\n",
 			about.Passed(), strings.Join(about.Checks, ", "), len(others))
 	}
 	d.RunAll(ctx, others)
@@ -291,11 +291,17 @@ func (s *Symptom) hits(check string, v steps.Verdict) bool {
 	})
 }
 
-// Passed says that the checks of a symptom found nothing.
+// Passed says that the checks of a symptom found nothing of it.
 func (s *Symptom) Passed() string {
-	said := "passed"
-	if !s.passes {
-		said = "found nothing, and not all of them passed"
+	const about = " about what you said"
+	switch n := len(s.Checks); {
+	case n == 1 && s.passes:
+		return "this check passed; it is not" + about
+	case n == 1:
+		return "this check found nothing, and did not pass; it is not" + about
+	case s.passes:
+		return fmt.Sprintf("these %d checks passed; none of them is", n) + about
+	default:
+		return fmt.Sprintf("these %d checks found nothing, and not all of them passed; none of them is", n) + about
 	}
-	return fmt.Sprintf("these %s %s", steps.Counted(len(s.Checks), "check"), said)
 }

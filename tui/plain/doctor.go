@@ -265,6 +265,6 @@ func printSymptom(b *strings.Builder, s *doctor.Symptom) {
 		Hang(b, "      - ", fmt.Sprintf("%s [%s]. Next: %s", c.Title, c.Sure, c.Next))
 	}
 	if !s.Found && len(s.Checks) > 0 {
-		Hang(b, "      ", s.Passed()+"; none of them is about what you said")
+		Hang(b, "      ", s.Passed())
 	}
 }
