@@ -53,7 +53,7 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 		r.between()
 		if r.known || len(r.facts) > 0 {
 			for _, l := range lines {
-				l.known = l.known || !complains.Regexp().MatchString(l.text) && !prose(l.whole)
+				l.known = l.known || !l.complains() && !prose(l.whole)
 			}
 		}
 		facts = append(facts, r.facts...)
@@ -83,8 +83,18 @@ func (r *reader) tools(body string, tools parse.Tools) {
 	}
 }
 
-var complains = lazyregexp.New(`(?i)error|fail|warn|cannot|can't|could ?n|unable|invalid|denied|refused|not found|` +
-	`time[d -]*out|unreachable|reject|abort|fatal|no such|mismatch|unsupported`)
+// complaints are words of which one stands where a program says that something is wrong.
+var complaints = []string{
+	"error", "fail", "warn", "cannot", "can't", "could n", "couldn", "unable", "invalid", "denied", "refused", "not found",
+	"timeout", "time out", "time-out", "timed out", "timed-out", "unreachable", "reject", "abort", "fatal", "no such",
+	"mismatch", "unsupported",
+}
+
+// complains reports whether a program says in a line that something is wrong.
+func (l line) complains() bool {
+	lower := strings.ToLower(l.text)
+	return slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(lower, c) })
+}
 
 // prose reports whether a person wrote a line: words, with little else, from the first column on.
 func prose(s string) bool {

@@ -74,7 +74,7 @@ func (k *Knowledge) kindOf(t text) *Kind {
 				title = l.lower
 			}
 		}
-		if l.known || !person && !complains.Regexp().MatchString(l.text) {
+		if l.known || !person && !l.complains() {
 			continue
 		}
 		said.WriteString(l.lower)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -239,8 +240,12 @@ type corpus struct {
 	lines []line
 	facts []fact
 	lower string
+	heads []head
 	grams [1 << (gramBits - 6)]uint64 // a bit for each hash of four bytes that stand in lower
 }
+
+// A head is where a line begins in the text in lower case.
+type head struct{ at, line int }
 
 const gramBits = 22
 
@@ -248,23 +253,52 @@ func gram(s string) uint32 {
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 0x9E3779B1 >> (32 - gramBits)
 }
 
-// has reports whether a literal is in the text. Most that are not have four bytes that stand nowhere in it, which
+// may reports whether a literal may stand in the text. Most that do not have four bytes that stand nowhere in it, which
 // needs no search.
-func (c *corpus) has(literal string) bool {
+func (c *corpus) may(literal string) bool {
 	for i := 0; i+4 <= len(literal); i++ {
 		if g := gram(literal[i:]); c.grams[g/64]&(1<<(g%64)) == 0 {
 			return false
 		}
 	}
-	return strings.Contains(c.lower, literal)
+	return true
+}
+
+// candidates are the first lines that an expression is tried on, by their indices, in order: at most mostTried.
+func (c *corpus) candidates(e *expression) (all []int) {
+	if e.needs == nil {
+		for _, h := range c.heads[:min(len(c.heads), mostTried)] {
+			all = append(all, h.line)
+		}
+		return all
+	}
+	for _, literal := range e.needs {
+		if !c.may(literal) {
+			continue
+		}
+		for i, n := 0, 0; i < len(c.heads) && n < mostTried; n++ {
+			at := strings.Index(c.lower[c.heads[i].at:], literal)
+			if at < 0 {
+				break
+			}
+			at += c.heads[i].at
+			i = sort.Search(len(c.heads), func(i int) bool { return c.heads[i].at > at }) // of the line after it
+			all = append(all, c.heads[i-1].line)
+		}
+	}
+	if len(e.needs) > 1 {
+		slices.Sort(all)
+		all = slices.Compact(all)
+	}
+	return all[:min(len(all), mostTried)]
 }
 
 // hits are the lines in which an expression stands, at most a few.
 func (c *corpus) hits(e *expression) (all []Fact) {
-	if e.needs != nil && !slices.ContainsFunc(e.needs, c.has) {
-		return nil
-	}
 	if e.fact {
+		if e.needs != nil && !slices.ContainsFunc(e.needs, func(n string) bool { return c.may(n) && strings.Contains(c.lower, n) }) {
+			return nil
+		}
 		for _, f := range c.facts {
 			if e.regexp().MatchString(f.text) {
 				all = append(all, Fact{f.line, short(f.text)})
@@ -272,15 +306,8 @@ func (c *corpus) hits(e *expression) (all []Fact) {
 		}
 		return all
 	}
-	tried := 0
-	for _, l := range c.lines {
-		if l.again || tried > mostTried {
-			continue // another line with other numbers was looked at
-		}
-		if e.needs != nil && !slices.ContainsFunc(e.needs, func(n string) bool { return strings.Contains(l.lower, n) }) {
-			continue
-		}
-		tried++
+	for _, i := range c.candidates(e) {
+		l := c.lines[i]
 		if e.regexp().MatchString(l.text) || l.whole != l.text && e.regexp().MatchString(l.whole) {
 			if all = append(all, Fact{l.n, short(l.text)}); len(all) >= mostHits*4 {
 				break
@@ -294,8 +321,9 @@ func (c *corpus) hits(e *expression) (all []Fact) {
 func searched(t text, facts []fact) *corpus {
 	c := &corpus{lines: t.lines, facts: facts}
 	var b strings.Builder
-	for _, l := range t.lines {
-		if !l.again {
+	for i, l := range t.lines {
+		if !l.again { // else another line with other numbers is looked at
+			c.heads = append(c.heads, head{b.Len(), i})
 			b.WriteString(l.lower)
 			b.WriteByte('\n')
 		}

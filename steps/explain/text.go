@@ -225,6 +225,6 @@ func (t *text) complains(understood map[int]bool) bool {
 	return slices.ContainsFunc(t.lines, func(l line) bool {
 		words, share := plain(l.text)
 		printed := l.isAside() || share < leastPlain || words < leastWords
-		return printed && !l.known && !understood[l.n] && complains.Regexp().MatchString(l.text)
+		return printed && !l.known && !understood[l.n] && l.complains()
 	})
 }
