@@ -296,7 +296,7 @@ func (c *corpus) candidates(e *expression) (all []int) {
 // hits are the lines in which an expression stands, at most a few.
 func (c *corpus) hits(e *expression) (all []Fact) {
 	if e.fact {
-		if e.needs != nil && !slices.ContainsFunc(e.needs, func(n string) bool { return c.may(n) && strings.Contains(c.lower, n) }) {
+		if e.needs != nil && !slices.ContainsFunc(e.needs, c.may) {
 			return nil
 		}
 		for _, f := range c.facts {
