@@ -24,7 +24,7 @@ const (
 	// A word that one saying has weighs as one that some have: else a chance word decides.
 	mostWeight = 3.5
 	// With more sayings than these, words that many of them have would weigh as if they were rare.
-	mostCounted = 560
+	mostCounted = 480
 	// A text whose words are scattered over the phrases of a saying means it at most so much: less than Sure.
 	scattered = 0.7
 	// A phrase that stands in a sentence by its words has at least so much weight, its words, as many as leastSaid,

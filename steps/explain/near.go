@@ -99,7 +99,7 @@ func (a Answer) Nearest() string {
 	const nearest = "These causes come nearest to it by their words; the command of each decides:"
 	switch {
 	case a.Explained():
-		return "No cause above is sure. Others come near by their words; the command of each decides:"
+		return "Others come near by their words; the command of each decides:"
 	case a.Kind == nil:
 		return nearest
 	}

@@ -15,6 +15,14 @@ import (
 // MostSeen bounds what is printed of what was seen; --json has all.
 const MostSeen = 25
 
+// Heading stands over the causes. A guess is called one before it is read.
+func (a Answer) Heading() string {
+	if slices.ContainsFunc(a.Causes, Found.isSure) {
+		return "What follows"
+	}
+	return "Possible causes; none is sure"
+}
+
 // Page is an answer as a page in Markdown: a chapter for each cause.
 func Page(a Answer) string {
 	var b strings.Builder
@@ -40,7 +48,7 @@ func Page(a Answer) string {
 		}
 		sanitize.Fprintf(&b, "\n")
 	}
-	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", steps.Counted(a.Lines, "line"))
+	sanitize.Fprintf(&b, "# What this text shows\n\n%s", steps.Counted(a.Lines, "line"))
 	if len(a.Tools) > 0 {
 		sanitize.Fprintf(&b, ", with output of %s", strings.Join(a.Tools, ", "))
 	}
@@ -54,6 +62,9 @@ func Page(a Answer) string {
 			sanitize.Fprintf(&b, "- %s\n", code(c))
 		}
 		sanitize.Fprintf(&b, "\n")
+	}
+	if explained && len(a.Causes) > 0 {
+		sanitize.Fprintf(&b, "%s:\n\n", a.Heading())
 	}
 	for _, f := range slices.Concat(a.Causes, a.Healthy) {
 		sanitize.Fprintf(&b, "## %s\n\n**%s**%s. %s\n\n**Fix:** %s\n\n**Next:** %s\n\n", f.Title, f.Sure, LinesOf(f), f.Why,

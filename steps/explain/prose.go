@@ -147,7 +147,9 @@ var (
 		`unexpected\w*|asymmetric\w*|differ\w*|gone|dis+ap+ear\w*|ok|okay|normal|reasonable|expected|jitter|spikes?|high\w*|long\w*|jumps?)\b|n['’]t\b`)
 	denial = lazyregexp.New(`(?i)\b(?:not?|without|never)\b|n['’]t\b`)
 	// What Markdown sets before a line: a heading, a list, a check box.
-	marks   = lazyregexp.New(`^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|(?i:title|subject)\s*:\s*)`)
+	marks = lazyregexp.New(`^\s*(?:#{1,6}\s+|(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|(?i:title|subject)\s*:\s*)`)
+	// usage is a line of a program's help.
+	usage   = lazyregexp.New(`^\s*(?:-\w,? +)?--[a-z]`)
 	tags    = lazyregexp.New(`^\s*(?:\[[\w /&-]{2,30}\]:?\s*)+`)
 	endings = lazyregexp.New(`[.!]["')*]*\s+|\?["')*]*\s*|[.!:]["')*]*$`)
 )
@@ -169,7 +171,8 @@ func sentences(t text, typed bool) (all []sentence) {
 		title := first && strings.TrimSpace(l.whole) != ""
 		first = first && !title
 		mine, mark := saying(l, title)
-		if mine == "" || !title && (l.text != l.whole || !typed && l.isAside()) || !title && l.known || l.command != "" {
+		others := l.known || l.text != l.whole || !typed && l.isAside() || usage.Regexp().MatchString(l.text)
+		if mine == "" || !title && others || l.command != "" {
 			end()
 			continue
 		}

@@ -31,7 +31,7 @@ func Answer(b *strings.Builder, a explain.Answer) {
 			Hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
 		}
 	}
-	printCauses(b, a.Causes)
+	printCauses(b, a)
 	if len(a.Healthy) > 0 {
 		sanitize.Fprintf(b, "\nAs it should be\n")
 		for _, h := range a.Healthy {
@@ -78,9 +78,10 @@ func printNear(b *strings.Builder, a explain.Answer) {
 	}
 }
 
-func printCauses(b *strings.Builder, all []explain.Found) {
+func printCauses(b *strings.Builder, a explain.Answer) {
+	all := a.Causes
 	if len(all) > 0 {
-		sanitize.Fprintf(b, "\nWhat follows\n")
+		sanitize.Fprintf(b, "\n%s\n", a.Heading())
 	}
 	for i, c := range all {
 		if i == mostCausesPrinted {
