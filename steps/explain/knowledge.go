@@ -344,11 +344,10 @@ func searched(t text, facts []fact) *corpus {
 func (k *Knowledge) match(t text, c *corpus) (found []Found, understood map[int]bool) {
 	understood = map[int]bool{}
 	for _, cause := range k.Causes {
-		lines, ok := cause.in(c)
-		for _, l := range lines {
-			understood[l.Line] = true
-		}
-		if ok {
+		if lines, ok := cause.in(c); ok {
+			for _, l := range lines {
+				understood[l.Line] = true
+			}
 			found = append(found, cause.found(sures[cause.Sure], lines))
 		}
 	}
@@ -388,24 +387,23 @@ func (c *Cause) in(t *corpus) (lines []Fact, ok bool) {
 	if len(c.any)+len(c.all) == 0 {
 		return nil, false
 	}
-	ok = true
 	for i := range c.all {
 		hits := t.hits(&c.all[i])
-		ok = ok && len(hits) > 0
+		if len(hits) == 0 {
+			return nil, false
+		}
 		lines = append(lines, hits...)
 	}
-	some := len(c.any) == 0
+	ofAll := len(lines)
 	for i := range c.any {
-		hits := t.hits(&c.any[i])
-		some = some || len(hits) > 0
-		lines = append(lines, hits...)
+		lines = append(lines, t.hits(&c.any[i])...)
 	}
-	if !ok || !some {
-		return lines, false
+	if len(c.any) > 0 && len(lines) == ofAll {
+		return nil, false
 	}
 	for i := range c.not {
 		if len(t.hits(&c.not[i])) > 0 {
-			return lines, false
+			return nil, false
 		}
 	}
 	return lines, true

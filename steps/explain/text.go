@@ -222,9 +222,10 @@ func (l line) isPerson() bool {
 // complains reports whether a program complains in a line that no entry knows: what a person says of it then leads to
 // other faults that sound alike.
 func (t *text) complains(understood map[int]bool) bool {
+	title := t.title()
 	return slices.ContainsFunc(t.lines, func(l line) bool {
 		words, share := plain(l.text)
-		printed := l.isAside() || share < leastPlain || words < leastWords
+		printed := l.isAside() || l.n != title && (share < leastPlain || words < leastWords)
 		return printed && !l.known && !understood[l.n] && l.complains()
 	})
 }
