@@ -481,15 +481,7 @@ func TestFaults(t *testing.T) {
 }
 
 // Several tests of the full form look at every cell, and every check, of a rig with a fault: each such rig runs once.
-var (
-	cellsRan  sharedRuns[headless.Object]
-	checksRan sharedRuns[doctor.Object]
-)
-
-type sharedRuns[T any] struct {
-	mu      sync.Mutex
-	byFault map[string]*sharedRun[T]
-}
+var cellsRan, checksRan sync.Map
 
 // A sharedRun is what a command printed as its object, its status and its words.
 type sharedRun[T any] struct {
@@ -499,18 +491,10 @@ type sharedRun[T any] struct {
 	stderr string
 }
 
-// of is the run of a fault, which the first test that asks for it makes.
-func (s *sharedRuns[T]) of(fault string, run func() (T, int, string)) (T, int, string) {
-	s.mu.Lock()
-	if s.byFault == nil {
-		s.byFault = map[string]*sharedRun[T]{}
-	}
-	r := s.byFault[fault]
-	if r == nil {
-		r = &sharedRun[T]{}
-		s.byFault[fault] = r
-	}
-	s.mu.Unlock()
+// shared is the run of a fault, which the first test that asks for it makes.
+func shared[T any](all *sync.Map, fault string, run func() (T, int, string)) (T, int, string) {
+	one, _ := all.LoadOrStore(fault, &sharedRun[T]{})
+	r := one.(*sharedRun[T]) //nolint:forcetypeassert // each map holds one type
 	r.once.Do(func() { r.object, r.code, r.stderr = run() })
 	return r.object, r.code, r.stderr
 }
@@ -518,7 +502,7 @@ func (s *sharedRuns[T]) of(fault string, run func() (T, int, string)) (T, int, s
 // cellsOf runs every cell that changes nothing on a rig with a fault.
 func cellsOf(t *testing.T, fault string) (headless.Object, int, string) {
 	t.Helper()
-	return cellsRan.of(fault, func() (headless.Object, int, string) {
+	return shared(&cellsRan, fault, func() (headless.Object, int, string) {
 		return headlessly(t, append(cellsThat(t, false), "--fault", fault)...)
 	})
 }
@@ -526,7 +510,7 @@ func cellsOf(t *testing.T, fault string) (headless.Object, int, string) {
 // checksOf runs every check on a rig with a fault.
 func checksOf(t *testing.T, fault string) (doctor.Object, int, string) {
 	t.Helper()
-	return checksRan.of(fault, func() (doctor.Object, int, string) {
+	return shared(&checksRan, fault, func() (doctor.Object, int, string) {
 		args := []string{"--fault", fault}
 		if fault == "container-bare" {
 			args = append(args, "--container", "vllm")

@@ -28,9 +28,6 @@ const (
 	linkHolds = 256
 )
 
-// heldLook is how often a link looks whether it is still held.
-const heldLook = 20 * time.Millisecond
-
 // leastRTO is how long Linux waits at least before it sends a packet again, TCP_RTO_MIN in include/net/tcp.h.
 const leastRTO = 200 * time.Millisecond
 
@@ -116,7 +113,7 @@ func (l Link) carry(to, from net.Conn, began time.Time) {
 	for c := range sent {
 		time.Sleep(time.Until(c.due))
 		for l.Held != nil && l.Held.Load() {
-			time.Sleep(heldLook)
+			time.Sleep(20 * time.Millisecond)
 		}
 		if _, err := to.Write(c.bytes); err != nil {
 			break

@@ -253,8 +253,8 @@ func gram(s string) uint32 {
 	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 0x9E3779B1 >> (32 - gramBits)
 }
 
-// may reports whether a literal may stand in the text. Most that do not have four bytes that stand nowhere in it, which
-// needs no search.
+// may is false for most literals that do not stand in the text: some four bytes of theirs stand nowhere in it, which is
+// known without a search.
 func (c *corpus) may(literal string) bool {
 	for i := 0; i+4 <= len(literal); i++ {
 		if g := gram(literal[i:]); c.grams[g/64]&(1<<(g%64)) == 0 {
@@ -286,10 +286,8 @@ func (c *corpus) candidates(e *expression) (all []int) {
 			all = append(all, c.heads[i-1].line)
 		}
 	}
-	if len(e.needs) > 1 {
-		slices.Sort(all)
-		all = slices.Compact(all)
-	}
+	slices.Sort(all)
+	all = slices.Compact(all)
 	return all[:min(len(all), mostTried)]
 }
 

@@ -32,7 +32,7 @@ const (
 	// Causes near a text score so much; near one that names nothing of this field, so much more.
 	leastNear  = 20
 	leastApart = 35
-	// What is typed in the checklist is about the rig, and short.
+	// What is said to doctor is about the rig, and short.
 	leastTyped = 9
 )
 
@@ -140,8 +140,7 @@ func descending(scores []float64) []int {
 	return order
 }
 
-// NearTyped are the causes whose entries share the most words with what was typed in the checklist; none for a paste of
-// several lines.
+// NearTyped are the causes whose entries share the most words with a symptom of one line; none for more lines.
 func (k *Knowledge) NearTyped(said string) (near []*Cause) {
 	if strings.Contains(strings.TrimSpace(said), "\n") {
 		return nil

@@ -68,7 +68,7 @@ func (p *program) compile() (err error) {
 		said, name, _ := strings.Cut(y, ": ")
 		year, ok := strictnum.Count(said)
 		r := release{year, name, strictnum.Release(name)}
-		if !ok || r.numbers == nil {
+		if !ok || r.numbers == nil || strings.Trim(name, "0123456789.") != "" {
 			return fmt.Errorf("years need YEAR: RELEASE, not %q", y)
 		}
 		if n := len(p.of); n > 0 && (p.of[n-1].year >= r.year || slices.Compare(p.of[n-1].numbers, r.numbers) >= 0) {
